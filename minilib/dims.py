@@ -15,7 +15,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
-__all__ = ["Dim", "Equations", "Size", "at", "bounds", "broadcast", "parse", "symbol", "symbols_of"]
+__all__ = [
+    "Dim",
+    "Equations",
+    "Size",
+    "at",
+    "bounds",
+    "broadcast",
+    "larger",
+    "parse",
+    "smaller",
+    "symbol",
+    "symbols_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +49,15 @@ class Quotient:
 
     def __str__(self) -> str:
         return f"{_inner(self.upper)}//{_inner(self.lower)}"
+
+
+class Least(Quotient):
+    """The smaller of both, where that is not known."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return f"min({self.upper}, {self.lower})"
 
 
 Atom: TypeAlias = "Symbol | Quotient"
@@ -180,6 +201,8 @@ def _read(node: ast.AST) -> Any:
             return number
         case ast.BinOp(left, sign, right) if type(sign) in _SIGNS:
             return _SIGNS[type(sign)](_read(left), _read(right))
+        case ast.Call(ast.Name("min"), [one, other]):
+            return smaller(_read(one), _read(other))
         case ast.UnaryOp(sign, operand) if type(sign) in _SIGNS:
             return _SIGNS[type(sign)](_read(operand))
     raise ValueError(f"{ast.unparse(node)!r} is no size: write names, whole numbers, + - * // %")
@@ -218,7 +241,7 @@ def _rank(monomial: Monomial) -> Any:
 def _product(monomial: Monomial, n: int, alone: bool) -> str:
     """One term as Python reads it: -S // 2 would be (-S) // 2, and 2 * S // 2 is not 2 * (S // 2)."""
     bare = alone and len(monomial) == 1
-    factors = [f"({atom})" if isinstance(atom, Quotient) and not bare else str(atom) for atom in monomial]
+    factors = [f"({atom})" if type(atom) is Quotient and not bare else str(atom) for atom in monomial]
     return "*".join([*([str(n)] if n != 1 or not factors else []), *factors])
 
 
@@ -250,7 +273,7 @@ def _by_number(upper: Size, lower: int) -> Any:
         within, lower, known = {m: n // common for m, n in within.items()}, lower // common, known // common
     if lower == 1:
         return whole + _made(within)
-    inner = [m[0] for m, n in within.items() if len(m) == 1 and isinstance(m[0], Quotient) and n == 1]
+    inner = [m[0] for m, n in within.items() if len(m) == 1 and type(m[0]) is Quotient and n == 1]
     if len(inner) == 1 and isinstance(step := inner[0].lower, int):  # (a // 2 + b) // 3 = (a + 2 b) // 6
         del within[(inner[0],)]
         return whole + _by_number(inner[0].upper + step * (_made(within) + known), step * lower)
@@ -295,9 +318,28 @@ def _limits(atom: Atom) -> tuple[float, float]:
     if isinstance(atom, Symbol):
         return 0, math.inf
     (least, most), (below, above) = bounds(atom.upper), bounds(atom.lower)
+    if isinstance(atom, Least):
+        return min(least, below), min(most, above)
     if below <= 0:
         return -math.inf, math.inf
     return least // (above if least >= 0 else below), most // below if most < math.inf else math.inf
+
+
+def smaller(a: Size, b: Size) -> Any:
+    """The smaller of two sizes: one of them where that can be told, else a size for the run to say."""
+    for one, other in ((a, b), (b, a)):
+        try:
+            return one if one <= other else other
+        except TypeError:
+            pass
+    apart = _terms(a - b)
+    more = _made({m: n for m, n in apart.items() if n > 0})
+    one, other = sorted((more, more - a + b), key=str)
+    return a - more + Dim({(Least(one, other),): 1})
+
+
+def larger(a: Size, b: Size) -> Any:
+    return a + b - smaller(a, b)
 
 
 # Putting numbers in
@@ -327,7 +369,8 @@ def at(size: Any, values: Mapping[str, Any]) -> Any:
 def _atom_at(atom: Atom, values: Mapping[str, Size]) -> Any:
     if isinstance(atom, Symbol):
         return values.get(atom.name, Dim({(atom,): 1}))
-    return at(atom.upper, values) // at(atom.lower, values)
+    upper, lower = at(atom.upper, values), at(atom.lower, values)
+    return smaller(upper, lower) if isinstance(atom, Least) else upper // lower
 
 
 # Sizes that have to be equal

@@ -62,9 +62,10 @@ class SizeOf(Source):
 
 
 class Effect(Function):
-    """What reads or changes the state of a session, so that no two of them are one, and none is left out."""
+    """What reads or changes the state of a session, so that no two of them are one."""
 
     requires_grad = False
+    writes: Any = ()  # the variables that it may give other values
 
     def act(self, state: dict[Any, Array], *arrays: Array) -> Any:
         raise NotImplementedError
@@ -81,6 +82,8 @@ class Assign(Effect):
 
     def __init__(self, variable: Any) -> None:
         self.variable = variable
+
+    writes = property(lambda self: (self.variable,))
 
     def act(self, state: dict[Any, Array], value: Array) -> Array:
         # A new array: a view of the earlier value may still have to be read.

@@ -132,10 +132,14 @@ def name_scope(name: str, *_: Any, **__: Any) -> Iterator[str]:
         yield graph.scope
 
 
-def control_dependencies(inputs: Sequence[Node]) -> AbstractContextManager[None]:
-    """A block whose nodes run behind all of `inputs`, also where they do not need their values."""
+def control_dependencies(inputs: Sequence[Node] | None) -> AbstractContextManager[None]:
+    """A block whose nodes run behind all of `inputs`, also where they do not need their values.
+
+    With None they wait for nothing, also not for what a block around it names.
+    """
     graph = get_default_graph()
-    return during(graph, controls=(*graph.controls, *inputs))
+    graph_of("control_dependencies", inputs or (), graph)
+    return during(graph, controls=() if inputs is None else (*graph.controls, *inputs))
 
 
 # Nodes
@@ -188,7 +192,8 @@ class Node:
         self.f: Any = f  # the operation
         self.known_shape = shape
         self.saved: tuple[int | None, ...] = ()  # what backward reads: numbers of inputs, -1 for the result
-        self.controls = tuple(node for node in graph.controls if node is not self)
+        self.controls = graph.controls
+        graph_of(f.name, self.inputs + self.controls, graph)
         self.serial = _serial()  # inputs are older: the order of serials is one in which a program can run
         self.name = graph.unique_name(name) if graph.writing is None else name
         self.sized = self.check_sizes()
@@ -396,6 +401,11 @@ def before(node: Node) -> tuple[Node, ...]:
     return node.inputs + node.controls
 
 
+def assigned_by(node: Node) -> set[Node]:
+    """The variables that a node may give other values."""
+    return set(node.f.writes) if isinstance(node.f, kinds.Effect) else set()
+
+
 def by_age(node: Node) -> int:
     return node.serial
 
@@ -413,7 +423,7 @@ def make(f: Function, *operands: Any, name: str | None = None) -> Any:
 
     Raises ValueError for shapes that do not fit, and for nodes of several graphs.
     """
-    graph = _graph_of(f, operands)
+    graph = graph_of(f.name, [x for x in operands if isinstance(x, Node)])
     with graph.as_default():
         inputs = tuple(operand if isinstance(operand, Node) else constant(operand) for operand in operands)
     if not is_plain(type(f)):
@@ -434,20 +444,29 @@ def source(f: Function, shape: Any, dtype: Any, name: str | None = None) -> Node
     return Node(get_default_graph(), f, (), shape, np.dtype(dtype), name or f.name)
 
 
-def _graph_of(f: Function, operands: Sequence[Any]) -> Graph:
-    """The graph of the nodes among the operands. Raises where there are two, and for a node written over."""
-    nodes = [x for x in operands if isinstance(x, Node)]
-    graph = nodes[0].graph if nodes else get_default_graph()
+def graph_of(who: str, nodes: Sequence[Any], graph: Graph | None = None) -> Graph:
+    """The graph that all these nodes are of: `graph`, if it is given, or the default one where none are.
+
+    Raises TypeError for what is no node, ValueError where there are two graphs, RuntimeError for a node that
+    was written over.
+    """
     for x in nodes:
+        if not isinstance(x, Node):
+            hint = "; tf.gradients gives None where nothing depends on it" if x is None else ""
+            raise TypeError(f"{who}: needs nodes, not {shown(x)}{hint}")
+        graph = graph or x.graph
         if x.graph is not graph:
-            raise ValueError(
-                f"{f.name}: {x.name} is a node of another graph than {nodes[0].name}: make both in one"
-            )
+            raise ValueError(f"{who}: {x.name} is a node of another graph: make all in one")
         if graph.stale and x in graph.stale:
             raise RuntimeError(
-                f"{f.name}: {x.name}, of shape {x.shape}, was changed in place: read what it became"
+                f"{who}: {x.name}, of shape {x.shape}, was changed in place: read what it became"
             )
-    return graph
+    return graph or get_default_graph()
+
+
+def shown(thing: Any) -> str:
+    """What somebody gave, in so few words that a message stays one line."""
+    return " ".join(repr(thing).split())[:60]
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Node:
@@ -634,12 +653,9 @@ def _pow_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
     x, y = node.inputs
     if y.ndim:
         return NotImplemented
-    if needs[1] or not isinstance(y.f, kinds.Constant):  # of an unknown number there is no short way
+    if needs[1] or not isinstance(y.f, kinds.Constant) or y.f.value == 0:  # 0 * x ** -1 is nan at 0
         return make(ops.Pow(), x, y.reshape(1)).backward(grad, needs)
-    n = y.f.value
-    if n == 0:
-        return None, None
-    return grad * (y * make(ops.Pow(), x, constant(n - n.dtype.type(1)))), None
+    return grad * (y * make(ops.Pow(), x, y - 1)), None  # a run may feed y
 
 
 def _sum_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:

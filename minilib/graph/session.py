@@ -13,7 +13,17 @@ from minilib.dag import ancestors
 from minilib.dims import Equations
 from minilib.engine import Array
 from minilib.graph import kinds
-from minilib.graph.nodes import Graph, Node, as_array, before, by_age, get_default_graph, sessions, with_sizes
+from minilib.graph.nodes import (
+    Graph,
+    Node,
+    as_array,
+    before,
+    by_age,
+    get_default_graph,
+    graph_of,
+    sessions,
+    with_sizes,
+)
 
 
 def evaluate(
@@ -88,13 +98,7 @@ class Session:
     def checked(self, node: Any, role: str) -> Node:
         if isinstance(node, str):
             return self.graph.get_tensor_by_name(node)
-        if not isinstance(node, Node):
-            hint = "; tf.gradients gives None where nothing depends on it" if node is None else ""
-            raise TypeError(f"run: a {role} is a node, not {node!r}{hint}")
-        if node.graph is not self.graph:
-            raise ValueError(
-                f"run: {node.name} is a node of another graph: open Session(graph=...) on that one"
-            )
+        graph_of(f"run: a {role}", [node], self.graph)
         return node
 
     def fed(self, feeds: Mapping[Any, Any]) -> tuple[dict[Node, Any], dict[str, int]]:

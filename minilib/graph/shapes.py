@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from minilib import operations as ops
-from minilib.dims import Dim, Equations, Size, broadcast
+from minilib.dims import Dim, Equations, Size, broadcast, larger, smaller
 from minilib.engine import Array, Function
 from minilib.graph import kinds
 from minilib.graph.kinds import Leaf
@@ -65,7 +65,7 @@ def product(x: Sizes, y: Sizes, equations: Equations) -> Sizes:
 
 
 def sliced(index: Sequence[Any], x: Sizes) -> Sizes:
-    """What is left of `x`. An axis of unknown length can be taken whole, or lose some at an end."""
+    """What is left of `x`. Raises ValueError for a place that an axis does not have."""
     made: list[Any] = []
     axes = iter(x)
     for part in index:
@@ -85,9 +85,14 @@ def sliced(index: Sequence[Any], x: Sizes) -> Sizes:
 def _length(part: slice, n: Size) -> Size:
     if not isinstance(n, Dim) and not any(isinstance(end, Dim) for end in (part.start, part.stop)):
         return len(range(n)[part])
-    start, stop, step = part.start or 0, n if part.stop is None else part.stop, part.step or 1
-    ends = [end + n if not isinstance(end, Dim) and end < 0 else end for end in (start, stop)]
-    return (ends[1] - ends[0] + step - 1) // step
+    step = part.step or 1
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+    ends = [low, high] if step > 0 else [high, low]
+    for i, end in enumerate((part.start, part.stop)):
+        if end is not None:
+            ends[i] = smaller(larger(end + n if not isinstance(end, Dim) and end < 0 else end, low), high)
+    taken = (ends[1] - ends[0] + step - (1 if step > 0 else -1)) // step
+    return taken if part.start is None or part.stop is None else larger(taken, 0)
 
 
 def joined(f: Any, shapes: Sequence[Sizes], equations: Equations) -> Sizes:

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 
 from minilib.graph import kinds
-from minilib.graph.nodes import Node, as_array, constant, during, get_default_graph, sessions, source
+from minilib.graph.nodes import (
+    Node,
+    as_array,
+    constant,
+    during,
+    get_default_graph,
+    graph_of,
+    sessions,
+    source,
+)
+from minilib.graph.session import leaves
 
 
 class Variable(Node):
@@ -79,11 +89,11 @@ def assign_sub(ref: Node, value: Any, name: str | None = None) -> Node:
     return assign(ref, ref - value, name)
 
 
-def group(*inputs: Node, name: str = "group_deps") -> Node:
-    """A node without a value, behind all of `inputs`."""
-    node = source(kinds.Nothing(), (), bool, name)
-    node.controls = (*node.controls, *inputs)
-    return node
+def group(*inputs: Any, name: str = "group_deps") -> Node:
+    """A node without a value, behind all of `inputs`: nodes, and lists of them."""
+    graph = graph_of("group", nodes := leaves(inputs))
+    with graph.as_default(), during(graph, controls=(*graph.controls, *nodes)):
+        return source(kinds.Nothing(), (), bool, name)
 
 
 def no_op(name: str = "NoOp") -> Node:

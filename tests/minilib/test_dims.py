@@ -17,6 +17,7 @@ WRITTEN = st.recursive(
         | st.tuples(inner, st.sampled_from(["//", "%"]), st.integers(1, 6)).map(
             lambda t: f"({t[0]} {t[1]} {t[2]})"
         )
+        | st.tuples(inner, inner).map(lambda t: f"min({t[0]}, {t[1]})")
     ),
     max_leaves=8,
 )

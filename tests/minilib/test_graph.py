@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -605,6 +606,113 @@ def small_network() -> tuple[Any, Any, Any]:
         h = tf.tanh(tf.matmul(h, weights[-1]) + tf.Variable(tf.zeros([32])))
     loss = tf.reduce_mean(tf.square(h))
     return x, loss, tf.gradients(loss, weights)
+
+
+def _fed_constant() -> Any:
+    x, c = tf.placeholder(tf.float32, ()), tf.constant(1.0)
+    y = -x
+    return [x * c, x**c, x - c, c + c, -y], {x: 3.0, c: 10.0, y: 2.0}, [30, 3**10, -7, 20, -2]
+
+
+def _fed_zeros() -> Any:
+    x, zeros = tf.placeholder(tf.float32, (2,)), tf.zeros([2])
+    return [x - zeros], {x: [1.0, 2.0], zeros: [1.0, 1.0]}, [[0, 1]]
+
+
+def _fed_exponent() -> Any:
+    x, n = tf.constant(3.0), tf.constant(2.0)
+    return tf.gradients(x**n, x), {n: 3.0}, [27]
+
+
+def _assigned_in_cond() -> Any:
+    w, p = tf.Variable(1.0), tf.placeholder(tf.bool, [])
+    before, c = w * 2.0, tf.cond(p, lambda: w.assign_add(10.0), lambda: tf.identity(w))
+    return [before, c, w * 2.0], {p: True}, [2, 11, 22]
+
+
+def _read_behind_an_assignment_in_cond() -> Any:
+    w = tf.Variable(1.0)
+
+    def changed() -> Any:
+        with tf.control_dependencies([w.assign(5.0)]):
+            return tf.identity(w)
+
+    return [tf.cond(tf.constant(True), changed, lambda: w)], {}, [5]
+
+
+def _fed_and_assigned() -> Any:
+    v = tf.Variable([1.0, 2.0])
+    return [v.assign(v + 1.0), v * 2.0], {v: [5.0, 6.0]}, [[6, 7], [10, 12]]
+
+
+def _assigned_twice() -> Any:
+    v = tf.Variable([1.0, 2.0])
+    double = v * 2.0
+    with tf.control_dependencies([v.assign([7.0, 8.0])]):
+        return [v.assign(double)], {}, [[2, 4]]
+
+
+def _given_on_by_cond() -> Any:
+    x = tf.placeholder(tf.float32, (2, 2))
+    h = tf.matmul(x, x)
+    c = tf.cond(tf.constant(True), lambda: h, lambda: x)
+    return [tf.matmul(tf.matmul(c, x), x) + c], {x: np.eye(2) * 2}, [np.eye(2) * 20]
+
+
+def _cut(rows: int, *index: Any) -> Any:
+    x = tf.placeholder(tf.float32, (None, 2))
+    part, value = x[index], np.arange(2.0 * rows).reshape(rows, 2) + 1
+    grad = np.zeros((rows, 2))
+    grad[index] = 2 * value[index]
+    fetches = [part * 2.0, tf.reduce_mean(part) * tf.ones([]), *tf.gradients(part * part, x)]
+    return fetches, {x: value}, [value[index] * 2, value[index].mean(), grad]
+
+
+def _signed_zeros() -> Any:
+    x = tf.placeholder(tf.float32, (2,))
+    return [1 / (x - tf.fill([2], -0.0)), 1 / tf.fill([2], -0.0), 1 / tf.fill([2], 0.0)], {x: [-0.0, 0.0]}, [
+        [np.inf, np.inf], [-np.inf] * 2, [np.inf] * 2,
+    ]  # fmt: skip
+
+
+CUTS = [
+    (rows, index)
+    for rows in (1, 2, 5)
+    for index in (
+        slice(3), slice(-3, None), slice(None, None, -1), slice(None, None, -2), slice(0, 3),
+        slice(3, None, -1),
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        _fed_constant, _fed_zeros, _fed_exponent, _assigned_in_cond, _read_behind_an_assignment_in_cond,
+        _fed_and_assigned, _assigned_twice, _given_on_by_cond, _signed_zeros,
+        *(partial(_cut, *case) for case in [*CUTS, (5, slice(1, -1)), (3, slice(1, None, 2))]),
+    ],
+)  # fmt: skip
+def test_a_run_passes_and_a_plan_give_what_tensorflow_does(program: Callable[[], Any]) -> None:
+    fetches, feeds, expected = program()
+    better, plan = tf.optimise(fetches, list(feeds)), tf.compile(fetches, list(feeds))
+    with np.errstate(divide="ignore"):
+        found = [run(fetches, feeds), run(better, feeds)]
+        with tf.Session() as s:
+            s.run(tf.global_variables_initializer())
+            found.append(plan.run(*feeds.values(), session=s))
+    for way in found:
+        assert [np.shape(v) for v in way] == [np.shape(v) for v in expected]
+        assert all(np.allclose(a, b) for a, b in zip(way, expected)), way
+
+
+def test_a_cut_of_an_unknown_axis_is_a_size() -> None:
+    x = tf.placeholder(tf.float32, (None, 2), name="x")
+    shapes = [
+        str(x[cut].shape[0]) for cut in (slice(3), slice(-3, None), slice(3, None), slice(None, None, -1))
+    ]
+    assert shapes == ["min(3, x_0)", "min(3, x_0)", "-min(3, x_0) + x_0", "x_0"]
+    assert (x[1:] + x[:-1]).shape == x[1:].shape
 
 
 def test_planned_memory_is_near_what_lives_at_once() -> None:
