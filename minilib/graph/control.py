@@ -57,9 +57,14 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
         for node in inside:
             node.inside = True
     yes, no = made
-    if yes.dtype != no.dtype or yes.shape != no.shape:
+    try:
+        if yes.dtype != no.dtype or (yes.shape is None) != (no.shape is None):
+            raise ValueError
+        if yes.shape is not None:
+            graph.equations.bind(yes.shape, no.shape)
+    except ValueError:
         told = " and ".join(f"{node.dtype} of shape {node.shape}" for node in made)
-        raise ValueError(f"cond: both sides make the same kind of array, and not {told}")
+        raise ValueError(f"cond: both sides make the same kind of array, and not {told}") from None
     read = list(dict.fromkeys(x for node in _inside(made) for x in before(node) if not x.inside))
     read += [node for node in made if not node.inside and all(node is not x for x in read)]
     return Node(graph, Cond((yes, no), read), (condition, *read), yes.shape, yes.dtype, name)

@@ -86,9 +86,19 @@ class Assign(Effect):
     writes = property(lambda self: (self.variable,))
 
     def act(self, state: dict[Any, Array], value: Array) -> Array:
-        # A new array: a view of the earlier value may still have to be read.
-        state[self.variable] = np.array(value, self.variable.dtype)
+        state[self.variable] = fitting(self.variable, value)
         return value
+
+
+def fitting(variable: Any, value: Any) -> Array:
+    """A new array for a variable: a view of the earlier value may still have to be read.
+
+    Raises ValueError for another shape than the variable's.
+    """
+    array, shape = np.array(value, variable.dtype), variable.shape
+    if shape is not None and array.shape != shape and all(isinstance(n, int) for n in shape):
+        raise ValueError(f"assign: shape {array.shape} into {variable.name} of shape {shape}")
+    return array
 
 
 class Draw(Effect, Source):

@@ -23,7 +23,7 @@ import numpy as np
 from minilib import operations as ops
 from minilib.dag import ancestors
 from minilib.dims import Dim, Equations, Size, at, symbol
-from minilib.engine import DEVICES, Array, Device, Function
+from minilib.engine import DEVICES, Array, Device, Function, mode
 from minilib.graph import kinds
 from minilib.graph.kinds import Leaf
 from minilib.graph.shapes import Shape, dtype_of, is_plain, reshaped, shape_of
@@ -62,6 +62,8 @@ class Graph:
 
     def unique_name(self, name: str) -> str:
         """`name` within the current scope; `name_1`, `name_2` where it is taken."""
+        if name.endswith("/"):  # what a scope is called: its result may be called the same
+            return name.removesuffix("/")
         full = tried = self.scope + name
         while tried in self._taken:
             self._taken[full] += 1
@@ -119,16 +121,27 @@ def get_default_graph() -> Graph:
     return _default.entered[-1] if _default.entered else _always[0]
 
 
+def entered(session: Any, who: str) -> Any:
+    """The session, or that of the innermost `with` block. Raises ValueError where there is none."""
+    if session is None and not sessions.entered:
+        raise ValueError(f"{who}: no session is open here: use `with Session():`, or session.run")
+    return session or sessions.entered[-1]
+
+
 def reset_default_graph() -> None:
     """Begin with an empty graph again."""
     _always[:] = [Graph()]
 
 
 @contextmanager
-def name_scope(name: str, *_: Any, **__: Any) -> Iterator[str]:
-    """A block whose nodes are called "name/..."; entered twice, the second is "name_1/..."."""
+def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Iterator[str]:
+    """A block whose nodes are called "name/..."; entered twice, the second is "name_1/...".
+
+    A name that ends in "/" is that of a block, which is entered again; without any, all scopes are left.
+    """
     graph = get_default_graph()
-    with during(graph, scope=graph.unique_name(name) + "/"):
+    name = name or default_name
+    with during(graph, scope=graph.unique_name(name) + "/" if name else ""):
         yield graph.scope
 
 
@@ -217,7 +230,13 @@ class Node:
 
     @property
     def ndim(self) -> int:
-        return len(self.shape)
+        return len(self.lengths())
+
+    def lengths(self) -> Any:
+        """The shape. Raises ValueError where not even the axes are known."""
+        if self.known_shape is None:
+            raise ValueError(f"{self.name} has unknown axes: give its placeholder a shape")
+        return self.shape
 
     @property
     def size(self) -> Any:
@@ -273,9 +292,7 @@ class Node:
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """The value, in the session of the innermost `with` block if none is given."""
-        if session is None and not sessions.entered:
-            raise ValueError(f"{self.name}: no session is open here: use `with Session():`, or session.run")
-        return (session or sessions.entered[-1]).run(self, feed_dict)
+        return entered(session, self.name).run(self, feed_dict)
 
     run = eval
 
@@ -346,7 +363,7 @@ class Node:
 
     def reshape(self, *shape: Any) -> Node:
         to = shape[0] if len(shape) == 1 and not isinstance(shape[0], int | Dim) else shape
-        return make(ops.Reshape(reshaped(sizes(to), self.shape)), self)
+        return make(ops.Reshape(reshaped(sizes(to), self.lengths())), self)
 
     def transpose(self, *dims: Any) -> Node:
         order = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
@@ -441,6 +458,8 @@ def make(f: Function, *operands: Any, name: str | None = None) -> Any:
 def source(f: Function, shape: Any, dtype: Any, name: str | None = None) -> Node:
     """A node without inputs."""
     shape = None if shape is None else Shape(sizes(shape))
+    if any(isinstance(n, int) and n < 0 for n in shape or ()):
+        raise ValueError(f"{f.name}: no axis has the length of {shape}")
     return Node(get_default_graph(), f, (), shape, np.dtype(dtype), name or f.name)
 
 
@@ -470,7 +489,7 @@ def shown(thing: Any) -> str:
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Node:
-    """A node that always has this value. Python's floats are float32, its integers int32.
+    """A node that always has this value. Python's floats are float32, its integers int32 if they fit.
 
     Of a tensor in a traced function it is the node that the tensor holds.
     """
@@ -478,7 +497,10 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         return value.data
     array = np.array(as_array(value, dtype))  # the caller may change theirs
     if shape is not None:
-        array = np.broadcast_to(array, shape) if array.size == 1 else array.reshape(shape)
+        left = math.prod(sizes(shape)) - array.size
+        if left < 0 or not array.size:
+            raise ValueError(f"constant: {array.size} numbers do not fill {Shape(shape)}")
+        array = np.pad(array.reshape(-1), (0, left), "edge").reshape(shape)  # the last is repeated
     return source(kinds.Constant(array), array.shape, array.dtype, name)
 
 
@@ -490,10 +512,22 @@ def as_array(value: Any, dtype: Any = None) -> Array:
     if array.dtype.kind not in "bifu":
         raise TypeError(f"a node holds numbers or booleans, not {array.dtype} (from {type(value).__name__})")
     if dtype is None and not isinstance(value, np.ndarray | np.generic):
-        dtype = {"f": np.float32, "i": np.int32}.get(array.dtype.kind)
-    if dtype is not None and array.dtype.kind == "f" and np.dtype(dtype).kind in "iub":
-        raise TypeError(f"{value!r} is no {np.dtype(dtype)}: cast one of them with tf.cast")
-    return array if dtype is None else array.astype(dtype, copy=False)
+        short = np.float32 if array.dtype.kind == "f" else np.int32
+        return array if array.dtype.kind in "bu" or _overflows(array, short) else array.astype(short)
+    if dtype is None:
+        return array
+    if array.dtype.kind == "f" and np.dtype(dtype).kind in "iub":
+        told = f"{array.dtype} of shape {array.shape} is no {np.dtype(dtype)}"
+        raise TypeError(f"{told}: cast one of them with tf.cast")
+    if _overflows(array, dtype):
+        raise TypeError(f"a number in {shown(value)} is out of the bounds of {np.dtype(dtype)}")
+    return array.astype(dtype, copy=False)
+
+
+def _overflows(array: Array, dtype: Any) -> bool:
+    """Whether integers are others as integers of this dtype."""
+    whole = array.dtype.kind in "iu" and np.dtype(dtype).kind in "iu"
+    return whole and not np.can_cast(array.dtype, dtype) and bool((array.astype(dtype) != array).any())
 
 
 def binary(f: Function, x: Any, y: Any, name: str | None = None) -> Node:
@@ -501,20 +535,25 @@ def binary(f: Function, x: Any, y: Any, name: str | None = None) -> Node:
 
     Raises TypeError where integers meet floats: neither is cast unasked. Booleans count as 0 and 1.
     """
-    x, y = _alike(x, y)
-    if x.dtype != y.dtype and "b" not in (x.dtype.kind, y.dtype.kind):
-        raise TypeError(f"{f.name}: {x.name} is {x.dtype}, {y.name} is {y.dtype}: cast one with tf.cast")
+    x, y = alike(x, y)
+    if "b" not in (x.dtype.kind, y.dtype.kind):
+        same_dtype(f.name, x, y)
     return make(f, x, y, name=name)
 
 
-def _alike(x: Any, y: Any) -> tuple[Node, Node]:
-    """Both as nodes, of one graph."""
-    like = x if isinstance(x, Node) else y
-    if not isinstance(like, Node):
-        return constant(x), constant(y)
+def same_dtype(who: str, x: Node, *others: Node) -> None:
+    for y in others:
+        if x.dtype != y.dtype:
+            raise TypeError(f"{who}: {x.name} is {x.dtype}, {y.name} is {y.dtype}: cast one with tf.cast")
+
+
+def alike(*values: Any) -> list[Node]:
+    """All as nodes of one graph; what is none is a constant in the dtype of the first that is."""
+    like = next((v for v in values if isinstance(v, Node)), None)
+    if like is None:
+        return list(map(constant, values))
     with like.graph.as_default():
-        x, y = (v if isinstance(v, Node) else constant(v, _weak(v, like.dtype)) for v in (x, y))
-    return x, y
+        return [v if isinstance(v, Node) else constant(v, _weak(v, like.dtype)) for v in values]
 
 
 def _weak(value: Any, dtype: Any) -> Any:
@@ -523,7 +562,7 @@ def _weak(value: Any, dtype: Any) -> Any:
 
 def divide(x: Any, y: Any, name: str | None = None) -> Node:
     """x / y; whole numbers are divided as float64."""
-    x, y = _alike(x, y)
+    x, y = alike(x, y)
     if x.dtype.kind != "f" and y.dtype.kind != "f":
         x, y = x.astype(np.float64), y.astype(np.float64)
     return binary(ops.Div(), x, y, name=name)
@@ -535,24 +574,29 @@ def divide(x: Any, y: Any, name: str | None = None) -> Node:
 def sizes(shape: Any) -> tuple[Size, ...]:
     """A shape, in which nodes may stand: tf.shape(x), or a number taken out of it."""
     if isinstance(shape, Node):
-        if isinstance(shape.f, kinds.ShapeOf):
-            return tuple(shape.inputs[0].shape)
-        known = isinstance(shape.f, kinds.Constant)
-        shape = shape.f.value if known else [shape[i] for i in range(len(shape))]
+        shape = _known(shape).reshape(-1)
     return tuple(map(_as_size, shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
 
 
 def _as_size(n: Any) -> Size:
-    if isinstance(n, Dim):
-        return n
-    if not isinstance(n, Node):
-        return n.__index__()
-    match n.f, n.inputs:
-        case ops.Slice(index=(int(i),)), (of,) if isinstance(of.f, kinds.ShapeOf):
-            return of.inputs[0].shape[i]
-        case kinds.Constant(value=value), ():
-            return int(value)
-    raise TypeError(f"{n.name} is no size that is known while the program is written: use tf.shape(x)[i]")
+    if isinstance(n, Node):
+        return _known(n).item()
+    if n is None:
+        raise TypeError("None is no length: use tf.shape(x)[i] for one that only a run knows")
+    return n if isinstance(n, Dim) else n.__index__()
+
+
+def _known(node: Node) -> Array:
+    """The sizes that a node of integers will hold, as an array of Python's objects."""
+    if isinstance(node.f, kinds.ShapeOf):
+        return np.array([*node.inputs[0].lengths(), None], object)[:-1]
+    if isinstance(node.f, kinds.Constant):
+        return node.f.value.astype(object)
+    if isinstance(node.f, kinds.Identity | ops.Cast):
+        return _known(node.inputs[0])
+    if isinstance(node.f, ops.Slice | ops.Cat | ops.Reshape | ops.Add | ops.Sub | ops.Mul | ops.FloorDivide):
+        return np.array(copy.copy(node.f).forward(*map(_known, node.inputs)), object)
+    raise TypeError(f"{node.name} is no size that is known while the program is written: use tf.shape(x)[i]")
 
 
 def unknown(name: str, shape: Sequence[Any]) -> tuple[Size, ...]:
@@ -596,6 +640,8 @@ class Every(dict[Any, Any]):
 
 def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool] | None = None) -> Node:
     """A node for an operation of `functional`: what it makes is told by running it on ones."""
+    if isinstance(f, ops.Select) and any(x.dtype == bool for x in inputs[1:]):
+        raise TypeError(f"{inputs[0].name}: how many places booleans pick only a run knows: use tf.where")
     whole = kinds.Fused(f, [x.requires_grad for x in inputs] if needs is None else needs)
     ones = list(map(_ones, inputs))
     out, ran = whole.forward(*ones)
@@ -651,7 +697,7 @@ def _slice_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Node:
 
 def _pow_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
     x, y = node.inputs
-    if y.ndim:
+    if y.shape != ():
         return NotImplemented
     if needs[1] or not isinstance(y.f, kinds.Constant) or y.f.value == 0:  # 0 * x ** -1 is nan at 0
         return make(ops.Pow(), x, y.reshape(1)).backward(grad, needs)
@@ -761,6 +807,7 @@ class Written:
             node = make(f, *nodes)
         else:
             node = fused(f, nodes, [f.needs(i) for i in range(len(nodes))])
+        node = node if mode.grad_enabled else make(kinds.Stop(), node)
         f.saved = (node,)
         return node
 

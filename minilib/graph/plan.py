@@ -18,7 +18,7 @@ from minilib.dag import consumers, offsets, order, peak
 from minilib.graph import kinds
 from minilib.graph.nodes import XP, Every, Node, assigned_by, before, during, get_default_graph, with_sizes
 from minilib.graph.passes import instead, is_number, opaque, optimise, prune, rewrite
-from minilib.graph.session import Session, compute, leaves, stored, structured
+from minilib.graph.session import Session, compute, handed_out, leaves, stored, structured
 from minilib.graph.shapes import ELEMENTWISE
 
 __all__ = ["Plan", "compile"]
@@ -51,7 +51,7 @@ def compile(fetches: Any, feeds: Sequence[Node] = ()) -> Plan:
 class Plan:
     """`run(*arrays, session=...)` gives the values of the fetches.
 
-    `source` is the program, `nodes` how many it has, `bytes` the memory of its intermediate results,
+    `source` is the program, `nodes` how many it was made of, `bytes` the memory of its intermediate results,
     `live_bytes` the largest sum of those that are alive at one time, below which no plan can stay, and
     `all_bytes` the sum of all, which a session keeps. They are of the sizes of the last run; before the first
     an unknown size counts as 32.
@@ -86,8 +86,7 @@ class Plan:
     def run(self, *arrays: Any, session: Session | None = None) -> Any:
         """The values of the fetches in their structure. Raises what `Session.run` raises."""
         session = session or Session(graph=self.graph)
-        if session.closed:
-            raise RuntimeError("this session is closed: open another with tf.Session()")
+        session.refuse_closed()
         if session.graph is not self.graph:
             raise ValueError("run: the session is of another graph than the plan: open one on plan.graph")
         if len(arrays) != len(self.feeds):
@@ -103,7 +102,7 @@ class Plan:
                 self.quick[key] = bound
         self.last = bound
         found = iter(bound.program(values, session.state, session.spares))
-        return structured(self.fetches, lambda _: next(found))
+        return structured(self.fetches, lambda _: handed_out(next(found)))
 
     def at(self, sizes: Mapping[str, int]) -> Bound:
         """The plan for these sizes."""
@@ -320,7 +319,12 @@ class Bound:
         self.plan, self.known = plan, sizes
         self.names: dict[Node, str] = {}
         self.root = plan.root
-        self.namespace: dict[str, Any] = {"np": np, "compute": compute, "stored": stored}
+        self.namespace: dict[str, Any] = {
+            "np": np,
+            "compute": compute,
+            "stored": stored,
+            "fitting": kinds.fitting,
+        }
         self.lines: list[str] = []
         self.constants: dict[int, str] = {}  # by id
         self.operations: dict[Node, Any] = {}
@@ -562,7 +566,7 @@ class Bound:
         elif self.spare.get(x) is variable:
             self.lines.append(f"    state[{key}], spares[{key}] = {value}, state.get({key})")
         else:
-            self.lines.append(f"    state[{key}] = np.array({value})")
+            self.lines.append(f"    state[{key}] = fitting({key}, {value})")
         self.names[node] = value
 
     # Loops

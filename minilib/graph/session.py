@@ -79,21 +79,38 @@ class Session:
         self.closed = False
         self.blocks = ExitStack()
 
-    def run(self, fetches: Any, feed_dict: Mapping[Node, Any] | None = None) -> Any:
+    def run(
+        self, fetches: Any, feed_dict: Mapping[Node, Any] | None = None, options: Any = None,
+        run_metadata: Any = None,
+    ) -> Any:  # fmt: skip
         """The values of `fetches`: a node, or lists, tuples and dicts of them, in the same structure.
 
         `feed_dict` gives values to placeholders, or to any other nodes, which then are not computed. Raises
         ValueError for a missing feed and for one that does not fit, RuntimeError for a variable without a
         value.
         """
-        if self.closed:
-            raise RuntimeError("this session is closed: open another with tf.Session()")
+        self.refuse_closed()
         wanted = [self.checked(one, "fetch") for one in leaves(fetches)]
         values, sizes = self.fed(feed_dict or {})
         # Copies: what the caller does to a value must not reach a constant or a variable.
         made = evaluate(wanted, values, self.state, sizes)
-        found = iter([None if v is None else np.array(v) for v in made])
+        found = iter([None if v is None else handed_out(np.array(v)) for v in made])
         return structured(fetches, lambda _: next(found))
+
+    def refuse_closed(self) -> None:
+        if self.closed:
+            raise RuntimeError("this session is closed: open another with tf.Session()")
+
+    def give(self, variable: Node, value: Any) -> None:
+        """Set the value of a variable, without a node."""
+        self.refuse_closed()
+        self.state[self.checked(variable, "variable")] = kinds.fitting(
+            variable, as_array(value, variable.dtype)
+        )
+
+    def as_default(self) -> Any:
+        """A block in which this session is the one that `eval` asks; it stays open behind it."""
+        return sessions.within(self)
 
     def checked(self, node: Any, role: str) -> Node:
         if isinstance(node, str):
@@ -155,6 +172,11 @@ class InteractiveSession(Session):
 
 
 # Structures of fetches
+
+
+def handed_out(value: Any) -> Any:
+    """A value as the caller gets it: one number is a scalar of NumPy, which can be a key."""
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
 
 
 def leaves(fetches: Any) -> list[Any]:

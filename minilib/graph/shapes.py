@@ -65,16 +65,20 @@ def product(x: Sizes, y: Sizes, equations: Equations) -> Sizes:
 
 
 def sliced(index: Sequence[Any], x: Sizes) -> Sizes:
-    """What is left of `x`. Raises ValueError for a place that an axis does not have."""
+    """What is left of `x`. Raises ValueError for a place, or an axis, that it does not have."""
     made: list[Any] = []
+    if (named := sum(part is not None and part is not Ellipsis for part in index)) > len(x):
+        raise ValueError(f"an index of {named} axes into {Shape(x)}")
     axes = iter(x)
     for part in index:
         if part is None:
             made.append(1)
         elif part is Ellipsis:
-            made += itertools.islice(axes, len(x) - sum(p is not None and p is not Ellipsis for p in index))
+            made += itertools.islice(axes, len(x) - named)
         elif isinstance(part, slice):
             made.append(_length(part, next(axes)))
+        elif not isinstance(part, int | np.integer | Dim):
+            raise TypeError(f"an index holds integers and slices, not {part!r}")
         else:
             n = next(axes)
             if not isinstance(n, Dim) and not -n <= part < n:

@@ -109,12 +109,18 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
             source(kinds.Placeholder(), shape, x.dtype, f"input_{i}")
             for i, (x, shape) in enumerate(zip(arrays, shapes))
         ]
-        variables = {name: Variable(array, name=name) for name, (array, _) in kept.items()}
+        variables = {
+            name: Variable(array, tensors[name].requires_grad, name) for name, (array, _) in kept.items()
+        }
         reads = {name: make(kinds.Identity(), variable) for name, variable in variables.items()}
         guards: list[Node] = []
         values: dict[Node, Array] = {variables[name]: array for name, (array, _) in kept.items()}
         graph.decide = partial(_decide, guards, dict(zip(inputs, arrays)), values)
+        detach = [(kind, kind.detach) for kind in TENSORS]
         try:
+            for kind, _ in detach:
+                vars_of: Any = kind
+                vars_of.detach = lambda x: leaf_of(make(kinds.Stop(), x.data))
             for name, tensor in tensors.items():
                 tensor.data, tensor._grad = reads[name], None
             made = function(*(map(leaf_of, inputs) if TENSORS else inputs))
@@ -131,6 +137,8 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
         finally:
             for name, tensor in tensors.items():
                 tensor.data, tensor._grad = kept[name]
+            for kind, kept_method in detach:
+                kind.detach = kept_method  # type: ignore[method-assign]
         graph.stale = graph.decide = None
         updates = [*updates, *([group(*guards, name="guards")] if guards else [])]
     return Program(graph, inputs, outputs, updates, {variables[name]: tensors[name] for name in tensors})
@@ -197,7 +205,7 @@ def _tensors_in(thing: Any, name: str, seen: set[int]) -> Iterator[tuple[str, An
 
 
 def generalised(traces: Sequence[Program]) -> Program:
-    """The first of three traces, with a size in the place of each number that grows with the batch."""
+    """The first of the traces, with a size in the place of each number that grows with the batch."""
     first = traces[0]
     rows = [program.graph.nodes for program in traces]
     if len({len(nodes) for nodes in rows}) > 1:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from minilib.graph import kinds
 from minilib.graph.nodes import (
     Node,
     as_array,
     constant,
     during,
+    entered,
     get_default_graph,
     graph_of,
-    sessions,
     source,
 )
 from minilib.graph.session import leaves
@@ -38,7 +36,7 @@ class Variable(Node):
             self.initializer = _assign(self, value)
         graph.variables.append(self)
 
-    def assign(self, value: Any, name: str | None = None) -> Node:
+    def assign(self, value: Any, name: str | None = None, **_: Any) -> Node:
         return assign(self, value, name)
 
     def assign_add(self, delta: Any, name: str | None = None) -> Node:
@@ -54,11 +52,13 @@ class Variable(Node):
 
     def load(self, value: Any, session: Any = None) -> None:
         """Set the value in a session, without a node."""
-        (session or sessions.entered[-1]).state[self] = np.array(as_array(value, self.dtype))
+        entered(session, self.name).give(self, value)
 
 
-def assign(ref: Node, value: Any, name: str | None = None) -> Node:
-    """A node that gives a variable a new value in the session, and has it as its own."""
+def assign(
+    ref: Node, value: Any, name: str | None = None, validate_shape: bool = True, use_locking: Any = None
+) -> Node:
+    """A node that gives a variable a new value of its shape in the session, and has it as its own."""
     if not isinstance(ref, Variable):
         raise TypeError(f"assign: {ref!r} is no variable: only tf.Variable keeps a value")
     if not isinstance(value, Node):
@@ -91,8 +91,8 @@ def assign_sub(ref: Node, value: Any, name: str | None = None) -> Node:
 
 def group(*inputs: Any, name: str = "group_deps") -> Node:
     """A node without a value, behind all of `inputs`: nodes, and lists of them."""
-    graph = graph_of("group", nodes := leaves(inputs))
-    with graph.as_default(), during(graph, controls=(*graph.controls, *nodes)):
+    graph = graph_of("group", nodes := leaves(inputs), get_default_graph())
+    with during(graph, controls=(*graph.controls, *nodes)):
         return source(kinds.Nothing(), (), bool, name)
 
 
