@@ -475,7 +475,9 @@ def graph_of(who: str, nodes: Sequence[Any], graph: Graph | None = None) -> Grap
             raise TypeError(f"{who}: needs nodes, not {shown(x)}{hint}")
         graph = graph or x.graph
         if x.graph is not graph:
-            raise ValueError(f"{who}: {x.name} is a node of another graph: make all in one")
+            raise ValueError(
+                f"{who}: {x.name} is a node of another graph: a program, and its session, are of one"
+            )
         if graph.stale and x in graph.stale:
             raise RuntimeError(
                 f"{who}: {x.name}, of shape {x.shape}, was changed in place: read what it became"
