@@ -99,10 +99,8 @@ def set_random_seed(seed: int | None) -> None:
 def _draw(method: str, shape: Any, dtype: Any, seed: Any, **options: Any) -> Node:
     graph = get_default_graph()
     if seed is None and graph.seed is not None:
-        within = (
-            [] if graph.writing is None else [len(graph.nodes), len(graph.writing)]
-        )  # in one side of a cond
-        seed = [graph.seed, *within] if within else graph.seed + len(graph.nodes)
+        seed = graph.seed + len(graph.nodes)
+        seed = seed if graph.writing is None else [seed, len(graph.writing)]  # within a side of a cond
     f = kinds.Draw(method, sizes(shape), _dtype(dtype), seed, options)
     return source(f, shape, _dtype(dtype), method)
 
@@ -192,9 +190,14 @@ def _along(kind: Callable[..., Function]) -> Callable[..., Node]:
         x, dims = convert_to_tensor(input_tensor), _dims(axis, reduction_indices)
         if dims == ():
             return make(kinds.Identity(), x)
-        return make(kind(dims, keepdims or keep_dims), x).astype(x.dtype)
+        return _of_dtype(x, make(kind(dims, keepdims or keep_dims), x))
 
     return reduce
+
+
+def _of_dtype(x: Node, made: Node) -> Node:
+    """What was made of x, in its dtype; booleans are counted."""
+    return made if x.dtype.kind == "b" else made.astype(x.dtype)
 
 
 def _dims(axis: Any, reduction_indices: Any) -> Any:
@@ -216,11 +219,10 @@ def reduce_mean(
     x, dims = convert_to_tensor(input_tensor), _dims(axis, reduction_indices)
     total = reduce_sum(x, dims, keepdims or keep_dims)
     if x.shape is None:
-        return divide(total, make(kinds.CountOf(), x)).astype(x.dtype)
+        return _of_dtype(x, divide(total, make(kinds.CountOf(), x)))
     n = math.prod(x.shape[i] for i in (ops.axes(dims, x.ndim) if dims != () else ()))
-    return divide(total, source(kinds.SizeOf(n, x.dtype), (), x.dtype) if isinstance(n, Dim) else n).astype(
-        x.dtype
-    )
+    count = source(kinds.SizeOf(n, x.dtype), (), x.dtype) if isinstance(n, Dim) else n
+    return _of_dtype(x, divide(total, count))
 
 
 @named
@@ -257,7 +259,7 @@ def reshape(tensor: Any, shape: Any) -> Node:
 @named
 def transpose(a: Any, perm: Any = None) -> Node:
     x = convert_to_tensor(a)
-    order = sizes(perm) if perm is not None else (*reversed(range(x.ndim)),)
+    order = sizes(perm) if perm is not None else tuple(range(x.ndim)[::-1])
     if sorted(order) != list(range(x.ndim)):
         raise ValueError(f"transpose: {list(order)} is no order of the axes of {x.name}, of shape {x.shape}")
     return x.transpose(order)

@@ -36,7 +36,8 @@ def trace(function: Callable[..., Any], *examples: Any, batch: bool = True) -> P
     `examples` are arrays or tensors. With `batch` the program takes any length where the first axis of an
     example is as long as the first example's: it is traced at three lengths, and what grows with them becomes
     a size. Raises ValueError where the traces differ otherwise: a number that was drawn or read is not in a
-    program. The truth of a condition is that of the examples, and each run checks that it still holds.
+    program. The truth of a condition is that of the examples, and each run checks that it still holds. What
+    is detached, or computed within no_grad, counts as a constant for gradients.
     """
     arrays = [np.asarray(x.data if is_tensor(x) else x) for x in examples]
     batch = batch and bool(arrays) and arrays[0].ndim > 0
@@ -116,11 +117,10 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
         guards: list[Node] = []
         values: dict[Node, Array] = {variables[name]: array for name, (array, _) in kept.items()}
         graph.decide = partial(_decide, guards, dict(zip(inputs, arrays)), values)
-        detach = [(kind, kind.detach) for kind in TENSORS]
+        detached: list[Any] = [(kind, kind.detach) for kind in TENSORS]
         try:
-            for kind, _ in detach:
-                vars_of: Any = kind
-                vars_of.detach = lambda x: leaf_of(make(kinds.Stop(), x.data))
+            for kind, _ in detached:
+                kind.detach = lambda x: leaf_of(make(kinds.Stop(), x.data))
             for name, tensor in tensors.items():
                 tensor.data, tensor._grad = reads[name], None
             made = function(*(map(leaf_of, inputs) if TENSORS else inputs))
@@ -137,8 +137,8 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
         finally:
             for name, tensor in tensors.items():
                 tensor.data, tensor._grad = kept[name]
-            for kind, kept_method in detach:
-                kind.detach = kept_method  # type: ignore[method-assign]
+            for kind, detach in detached:
+                kind.detach = detach
         graph.stale = graph.decide = None
         updates = [*updates, *([group(*guards, name="guards")] if guards else [])]
     return Program(graph, inputs, outputs, updates, {variables[name]: tensors[name] for name in tensors})

@@ -6,16 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minilib.graph import kinds
-from minilib.graph.nodes import (
-    Node,
-    as_array,
-    constant,
-    during,
-    entered,
-    get_default_graph,
-    graph_of,
-    source,
-)
+from minilib.graph.nodes import Node, as_array, constant, during, entered, get_default_graph, graph_of, source
 from minilib.graph.session import leaves
 
 
