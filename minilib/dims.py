@@ -12,10 +12,22 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
-__all__ = ["Dim", "Equations", "Size", "at", "bounds", "broadcast", "parse", "symbol", "symbols_of"]
+__all__ = [
+    "Dim",
+    "Equations",
+    "Size",
+    "at",
+    "bounds",
+    "broadcast",
+    "larger",
+    "parse",
+    "smaller",
+    "symbol",
+    "symbols_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +35,6 @@ class Symbol:
     """A size with a name. Two of one name are one size."""
 
     name: str
-    least: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         return self.name
@@ -40,9 +51,35 @@ class Quotient:
         return f"{_inner(self.upper)}//{_inner(self.lower)}"
 
 
+class Least(Quotient):
+    """The smaller of both, where that is not known."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return f"min({self.upper}, {self.lower})"
+
+
 Atom: TypeAlias = "Symbol | Quotient"
 Monomial: TypeAlias = tuple[Atom, ...]  # a product, its factors in order; () is 1
 Terms: TypeAlias = dict[Monomial, int]  # a sum: how often each product is in it
+
+
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def _told(sign: str) -> Callable[[Any, Any], bool]:
+    """Whether `left sign right`, where that is so, or is not, whatever the symbols are."""
+
+    def told(left: Any, right: Any) -> bool:
+        at_least, at_most = (_COMPARED[sign](end, 0) for end in bounds(left - right))
+        if at_least != at_most:  # the comparison grows or falls with the difference, so its ends decide
+            raise TypeError(f"whether {left} {sign} {right} cannot be told before the symbols are known")
+        return at_least
+
+    return told
 
 
 class Dim:
@@ -105,17 +142,7 @@ class Dim:
     def __hash__(self) -> int:
         return hash(self._key)
 
-    def __lt__(self, other: Any) -> bool:
-        return _told(self, "<", other)
-
-    def __le__(self, other: Any) -> bool:
-        return _told(self, "<=", other)
-
-    def __gt__(self, other: Any) -> bool:
-        return _told(self, ">", other)
-
-    def __ge__(self, other: Any) -> bool:
-        return _told(self, ">=", other)
+    __lt__, __le__, __gt__, __ge__ = map(_told, ("<", "<=", ">", ">="))
 
     def __bool__(self) -> bool:
         least, most = bounds(self)
@@ -141,9 +168,9 @@ class Dim:
 Size: TypeAlias = int | Dim
 
 
-def symbol(name: str, least: int = 0) -> Dim:
-    """The size called `name`, of which it is known that it is at least `least`."""
-    return Dim({(Symbol(name, least),): 1})
+def symbol(name: str) -> Dim:
+    """The size called `name`, of which it is known that it is no less than 0."""
+    return Dim({(Symbol(name),): 1})
 
 
 def parse(text: str) -> Size:
@@ -176,6 +203,8 @@ def _read(node: ast.AST) -> Any:
             return number
         case ast.BinOp(left, sign, right) if type(sign) in _SIGNS:
             return _SIGNS[type(sign)](_read(left), _read(right))
+        case ast.Call(ast.Name("min"), [one, other]):
+            return smaller(_read(one), _read(other))
         case ast.UnaryOp(sign, operand) if type(sign) in _SIGNS:
             return _SIGNS[type(sign)](_read(operand))
     raise ValueError(f"{ast.unparse(node)!r} is no size: write names, whole numbers, + - * // %")
@@ -214,7 +243,7 @@ def _rank(monomial: Monomial) -> Any:
 def _product(monomial: Monomial, n: int, alone: bool) -> str:
     """One term as Python reads it: -S // 2 would be (-S) // 2, and 2 * S // 2 is not 2 * (S // 2)."""
     bare = alone and len(monomial) == 1
-    factors = [f"({atom})" if isinstance(atom, Quotient) and not bare else str(atom) for atom in monomial]
+    factors = [f"({atom})" if type(atom) is Quotient and not bare else str(atom) for atom in monomial]
     return "*".join([*([str(n)] if n != 1 or not factors else []), *factors])
 
 
@@ -246,7 +275,7 @@ def _by_number(upper: Size, lower: int) -> Any:
         within, lower, known = {m: n // common for m, n in within.items()}, lower // common, known // common
     if lower == 1:
         return whole + _made(within)
-    inner = [m[0] for m, n in within.items() if len(m) == 1 and isinstance(m[0], Quotient) and n == 1]
+    inner = [m[0] for m, n in within.items() if len(m) == 1 and type(m[0]) is Quotient and n == 1]
     if len(inner) == 1 and isinstance(step := inner[0].lower, int):  # (a // 2 + b) // 3 = (a + 2 b) // 6
         del within[(inner[0],)]
         return whole + _by_number(inner[0].upper + step * (_made(within) + known), step * lower)
@@ -289,26 +318,30 @@ def bounds(size: Size) -> tuple[float, float]:
 
 def _limits(atom: Atom) -> tuple[float, float]:
     if isinstance(atom, Symbol):
-        return atom.least, math.inf
+        return 0, math.inf
     (least, most), (below, above) = bounds(atom.upper), bounds(atom.lower)
+    if isinstance(atom, Least):
+        return min(least, below), min(most, above)
     if below <= 0:
         return -math.inf, math.inf
     return least // (above if least >= 0 else below), most // below if most < math.inf else math.inf
 
 
-_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
+def smaller(a: Size, b: Size) -> Any:
+    """The smaller of two sizes: one of them where that can be told, else a size for the run to say."""
+    for one, other in ((a, b), (b, a)):
+        try:
+            return one if one <= other else other
+        except TypeError:
+            pass
+    apart = _terms(a - b)
+    more = _made({m: n for m, n in apart.items() if n > 0})
+    one, other = sorted((more, more - a + b), key=str)
+    return a - more + Dim({(Least(one, other),): 1})
 
 
-def _told(left: Dim, sign: str, right: Any) -> bool:
-    """Whether `left sign right`, where that is so, or is not, whatever the symbols are."""
-    least, most = bounds(left - right)
-    compare = _COMPARED[sign]
-    at_least, at_most = compare(least, 0), compare(most, 0)
-    if at_least != at_most:  # the comparison grows or falls with the difference, so its ends decide
-        raise TypeError(f"whether {left} {sign} {right} cannot be told before the symbols are known")
-    return at_least
+def larger(a: Size, b: Size) -> Any:
+    return a + b - smaller(a, b)
 
 
 # Putting numbers in
@@ -338,7 +371,8 @@ def at(size: Any, values: Mapping[str, Any]) -> Any:
 def _atom_at(atom: Atom, values: Mapping[str, Size]) -> Any:
     if isinstance(atom, Symbol):
         return values.get(atom.name, Dim({(atom,): 1}))
-    return at(atom.upper, values) // at(atom.lower, values)
+    upper, lower = at(atom.upper, values), at(atom.lower, values)
+    return smaller(upper, lower) if isinstance(atom, Least) else upper // lower
 
 
 # Sizes that have to be equal
@@ -386,8 +420,7 @@ class Equations:
             self.open.append(difference)
             return
         name, size = solved
-        low = next(a.least for m in difference.terms for a in m if isinstance(a, Symbol) and a.name == name)
-        if bounds(size)[1] < low:
+        if bounds(size)[1] < 0:
             raise ValueError(otherwise)
         self.known = {other: at(value, {name: size}) for other, value in self.known.items()} | {name: size}
         waiting, self.open = self.open, []

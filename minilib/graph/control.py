@@ -5,32 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from minilib.dag import ancestors
 from minilib.dims import symbol, symbols_of
 from minilib.engine import Array
 from minilib.graph import kinds
 from minilib.graph.functions import convert_to_tensor, zeros_like
 from minilib.graph.gradients import gradients
-from minilib.graph.nodes import BACKWARD, Node, before, during
+from minilib.graph.nodes import BACKWARD, Node, assigned_by, before, during
 from minilib.graph.session import evaluate
 
 __all__ = ["cond"]
 
 
 class Cond(kinds.Effect):
-    """The result of one of two programs. Its inputs: the condition, and what both read from outside."""
+    """The result of one of two programs. Its inputs: the condition, and what either reads from outside."""
 
     requires_grad = True
 
     def __init__(self, branches: tuple[Node, Node], read: Sequence[Node]) -> None:
         self.branches, self.read = branches, tuple(read)
-        shapes = [node.known_shape or () for node in (*_inside(branches), *read)]
+        inside = _inside(branches)
+        self.writes = {v for node in inside for v in assigned_by(node)}
+        shapes = [node.known_shape or () for node in (*inside, *read)]
         names = {name for shape in shapes for n in shape for name in symbols_of(n)}
         self.symbols: dict[str, Any] = {name: symbol(name) for name in names}  # in a run: numbers
 
     def act(self, state: dict[Any, Array], condition: Array, *arrays: Array) -> Array:
         branch = self.branches[0 if condition else 1]
-        return evaluate([branch], dict(zip(self.read, arrays)), state, self.symbols)[0]
+        # A variable that was not fed is read where it stands: a side may assign and read it again.
+        given = {x: a for x, a in zip(self.read, arrays) if a is not state.get(x)}
+        made = evaluate([branch], given, state, self.symbols)[0]
+        return None if made is None else np.array(made)  # our own: memory of what is read has its end here
 
 
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str = "cond") -> Node:
@@ -50,9 +57,14 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any], nam
         for node in inside:
             node.inside = True
     yes, no = made
-    if yes.dtype != no.dtype or yes.shape != no.shape:
+    try:
+        if yes.dtype != no.dtype or (yes.shape is None) != (no.shape is None):
+            raise ValueError
+        if yes.shape is not None:
+            graph.equations.bind(yes.shape, no.shape)
+    except ValueError:
         told = " and ".join(f"{node.dtype} of shape {node.shape}" for node in made)
-        raise ValueError(f"cond: both sides make the same kind of array, and not {told}")
+        raise ValueError(f"cond: both sides make the same kind of array, and not {told}") from None
     read = list(dict.fromkeys(x for node in _inside(made) for x in before(node) if not x.inside))
     read += [node for node in made if not node.inside and all(node is not x for x in read)]
     return Node(graph, Cond((yes, no), read), (condition, *read), yes.shape, yes.dtype, name)

@@ -1,4 +1,4 @@
-"""The functions of TensorFlow 1 that make nodes. All take `name`, for what they make."""
+"""The functions of TensorFlow 1 that make nodes, with `name` for what they make."""
 
 from __future__ import annotations
 
@@ -14,22 +14,25 @@ from minilib import operations as ops
 from minilib.dims import Dim
 from minilib.engine import Function
 from minilib.graph import kinds, nodes
-from minilib.graph.nodes import XP, Node, binary, constant, get_default_graph, make, sizes, source, unknown
+from minilib.graph.nodes import XP, Node, constant, get_default_graph, make, one, sizes, source, two, unknown
 from minilib.graph.shapes import Shape
 
 __all__ = [
     "abs", "add", "argmax", "argmin", "bool", "cast", "clip_by_value", "concat", "convert_to_tensor",
-    "cos", "div", "divide", "equal", "exp", "expand_dims", "fill", "float32", "float64", "greater",
+    "cos", "div", "divide", "equal", "exp", "expand_dims", "fill", "float16", "float32", "float64", "greater",
     "greater_equal", "identity", "int32", "int64", "less", "less_equal", "log", "logical_and",
-    "logical_not", "logical_or", "matmul", "maximum", "minimum", "multiply", "negative", "not_equal",
-    "one_hot", "ones", "ones_like", "placeholder", "pow", "random_normal", "random_uniform",
+    "logical_not", "logical_or", "matmul", "maximum", "minimum", "multiply", "negative", "newaxis",
+    "not_equal", "one_hot", "ones", "ones_like", "placeholder", "pow", "random_normal", "random_uniform",
     "reduce_max", "reduce_mean", "reduce_min", "reduce_sum", "reshape", "set_random_seed", "shape",
     "sigmoid", "sin", "slice", "split", "sqrt", "square", "squeeze", "stack", "stop_gradient",
-    "subtract", "tanh", "transpose", "truncated_normal", "where", "while_loop", "zeros", "zeros_like",
+    "subtract", "tanh", "transpose", "truncated_normal", "uint8", "where", "while_loop",
+    "zeros", "zeros_like",
 ]  # fmt: skip
 
-float32, float64 = np.dtype("float32"), np.dtype("float64")
-int32, int64, bool = np.dtype("int32"), np.dtype("int64"), np.dtype("bool")
+float16, float32, float64, uint8, int32, int64, bool = map(
+    np.dtype, ("float16", "float32", "float64", "uint8", "int32", "int64", "bool")
+)
+newaxis = None
 _SHORT = {"float": float32, "double": float64, "int": int32}
 
 
@@ -46,7 +49,7 @@ def named(function: Callable[..., Any]) -> Callable[..., Any]:
         made = function(*operands, **options)
         if name is None or not isinstance(made, Node):
             return made
-        if any(made is x for x in operands):  # nothing had to be done, and what was given keeps its name
+        if any(made is x for x in (*operands, *options.values())):  # what was given keeps its name
             made = make(kinds.Identity(), made)
         made.name = made.graph.unique_name(name)
         return made
@@ -73,8 +76,12 @@ def fill(dims: Any, value: Any, dtype: Any = None) -> Node:
 
 def _filled(number: int, name: str) -> tuple[Callable[..., Node], Callable[..., Node]]:
     full = named(lambda shape, dtype=float32: XP.full(shape, number, _dtype(dtype)))
-    like = named(lambda tensor: XP.full_like(convert_to_tensor(tensor), number))
+    like = named(lambda tensor, dtype=None: _like(XP.full_like(convert_to_tensor(tensor), number), dtype))
     return partial(full, name=name), like
+
+
+def _like(made: Node, dtype: Any) -> Node:
+    return made if dtype is None else made.astype(_dtype(dtype))
 
 
 (zeros, zeros_like), (ones, ones_like) = _filled(0, "zeros"), _filled(1, "ones")
@@ -89,10 +96,11 @@ def set_random_seed(seed: int | None) -> None:
     get_default_graph().seed = seed
 
 
-def _draw(method: str, shape: Any, dtype: Any, seed: int | None, **options: Any) -> Node:
+def _draw(method: str, shape: Any, dtype: Any, seed: Any, **options: Any) -> Node:
     graph = get_default_graph()
     if seed is None and graph.seed is not None:
         seed = graph.seed + len(graph.nodes)
+        seed = seed if graph.writing is None else [seed, len(graph.writing)]  # within a side of a cond
     f = kinds.Draw(method, sizes(shape), _dtype(dtype), seed, options)
     return source(f, shape, _dtype(dtype), method)
 
@@ -125,26 +133,18 @@ def random_uniform(
 # One number at a time
 
 
-def _one(f: Function) -> Callable[..., Node]:
-    return lambda x, name=None: make(f, x, name=name)
-
-
-def _two(f: Function) -> Callable[..., Node]:
-    return lambda x, y, name=None: binary(f, x, y, name=name)
-
-
 tanh, sigmoid, exp, log, sin, cos, sqrt, negative, abs, logical_not, identity, stop_gradient = map(
-    _one,
+    one,
     (
         ops.Tanh(), ops.Sigmoid(), ops.Exp(), ops.Log(), ops.Sin(), ops.Cos(), ops.Sqrt(), ops.Neg(),
         ops.Abs(), ops.Invert(), kinds.Identity(), kinds.Stop(),
     ),
 )  # fmt: skip
 add, subtract, multiply, pow, maximum, minimum = map(
-    _two, (ops.Add(), ops.Sub(), ops.Mul(), ops.Pow(), ops.Maximum(), ops.Minimum())
+    two, (ops.Add(), ops.Sub(), ops.Mul(), ops.Pow(), ops.Maximum(), ops.Minimum())
 )
 equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or = (
-    _two(ops.Compare(sign)) for sign in ("==", "!=", "<", "<=", ">", ">=", "&", "|")
+    two(ops.Compare(sign)) for sign in ("==", "!=", "<", "<=", ">", ">=", "&", "|")
 )
 div = divide = nodes.divide
 
@@ -160,10 +160,17 @@ def clip_by_value(t: Any, clip_value_min: float, clip_value_max: float) -> Node:
 
 @named
 def where(condition: Any, x: Any = None, y: Any = None) -> Node:
-    """x where the condition holds, y elsewhere. Raises ValueError without them: places are not done here."""
+    """x where the condition holds, y elsewhere; of matrices a vector picks rows.
+
+    Raises ValueError without x and y: places are not done here.
+    """
     if x is None or y is None:
         raise ValueError("where: give x and y too: how many places there are is not known before a run")
-    return XP.where(convert_to_tensor(condition), x, y)
+    condition, (x, y) = convert_to_tensor(condition), nodes.alike(x, y)
+    nodes.same_dtype("where", x, y)
+    if condition.shape is not None and x.shape is not None and condition.ndim == 1 < x.ndim:
+        condition = condition.reshape((*condition.shape, *[1] * (x.ndim - 1)))
+    return XP.where(condition, x, y)
 
 
 @named
@@ -180,11 +187,23 @@ def _along(kind: Callable[..., Function]) -> Callable[..., Node]:
         input_tensor: Any, axis: Any = None, keepdims: Any = False, reduction_indices: Any = None,
         keep_dims: Any = False,
     ) -> Node:  # fmt: skip
-        axis = reduction_indices if axis is None else axis
-        axis = tuple(axis) if isinstance(axis, list) else axis
-        return make(kind(axis, keepdims or keep_dims), input_tensor)
+        x, dims = convert_to_tensor(input_tensor), _dims(axis, reduction_indices)
+        if dims == ():
+            return make(kinds.Identity(), x)
+        return _of_dtype(x, make(kind(dims, keepdims or keep_dims), x))
 
     return reduce
+
+
+def _of_dtype(x: Node, made: Node) -> Node:
+    """What was made of x, in its dtype; booleans are counted."""
+    return made if x.dtype.kind == "b" else made.astype(x.dtype)
+
+
+def _dims(axis: Any, reduction_indices: Any) -> Any:
+    """The axes of a reduction: () is none, and None all."""
+    axis = reduction_indices if axis is None else axis
+    return None if axis is None else sizes(axis)
 
 
 reduce_sum = _along(ops.LongSum)
@@ -192,14 +211,18 @@ reduce_max, reduce_min = _along(partial(ops.Extreme, True)), _along(partial(ops.
 
 
 @named
-def reduce_mean(input_tensor: Any, *axis: Any, **options: Any) -> Node:
+def reduce_mean(
+    input_tensor: Any, axis: Any = None, keepdims: Any = False, reduction_indices: Any = None,
+    keep_dims: Any = False,
+) -> Node:  # fmt: skip
     """The mean along an axis, None for all. Of an unknown length the divisor is a symbol."""
-    x = convert_to_tensor(input_tensor)
-    total = reduce_sum(x, *axis, **options)
+    x, dims = convert_to_tensor(input_tensor), _dims(axis, reduction_indices)
+    total = reduce_sum(x, dims, keepdims or keep_dims)
     if x.shape is None:
-        return divide(total, make(kinds.CountOf(), x))
-    n = math.prod(x.shape[i] for i in ops.axes(total.f.dim, x.ndim))
-    return divide(total, source(kinds.SizeOf(n, x.dtype), (), x.dtype) if isinstance(n, Dim) else n)
+        return _of_dtype(x, divide(total, make(kinds.CountOf(), x)))
+    n = math.prod(x.shape[i] for i in (ops.axes(dims, x.ndim) if dims != () else ()))
+    count = source(kinds.SizeOf(n, x.dtype), (), x.dtype) if isinstance(n, Dim) else n
+    return _of_dtype(x, divide(total, count))
 
 
 @named
@@ -221,7 +244,7 @@ def matmul(a: Any, b: Any, transpose_a: Any = False, transpose_b: Any = False) -
     """The matrix product. Raises ValueError, here and not in a run, where the inner dimensions differ."""
     a, b = convert_to_tensor(a), convert_to_tensor(b)
     a = a.swapaxes(-1, -2) if transpose_a else a
-    return binary(ops.MatMul(), a, b.swapaxes(-1, -2) if transpose_b else b)
+    return nodes.binary(ops.MatMul(), a, b.swapaxes(-1, -2) if transpose_b else b)
 
 
 # Shapes
@@ -236,14 +259,15 @@ def reshape(tensor: Any, shape: Any) -> Node:
 @named
 def transpose(a: Any, perm: Any = None) -> Node:
     x = convert_to_tensor(a)
-    if perm and sorted(perm) != list(range(x.ndim)):
-        raise ValueError(f"transpose: {list(perm)} is no order of the axes of {x.name}, of shape {x.shape}")
-    return x.transpose(*(perm or ()))
+    order = sizes(perm) if perm is not None else tuple(range(x.ndim)[::-1])
+    if sorted(order) != list(range(x.ndim)):
+        raise ValueError(f"transpose: {list(order)} is no order of the axes of {x.name}, of shape {x.shape}")
+    return x.transpose(order)
 
 
 @named
-def expand_dims(input: Any, axis: int) -> Node:
-    x = convert_to_tensor(input)
+def expand_dims(input: Any, axis: Any = None, dim: Any = None) -> Node:
+    x, (axis,) = convert_to_tensor(input), sizes(dim if axis is None else axis)
     if not -x.ndim - 1 <= axis <= x.ndim:
         raise ValueError(f"expand_dims: {x.name}, of shape {x.shape}, has no place {axis} for an axis")
     axis %= x.ndim + 1
@@ -252,18 +276,25 @@ def expand_dims(input: Any, axis: int) -> Node:
 
 @named
 def squeeze(input: Any, axis: Any = None) -> Node:
-    return convert_to_tensor(input).squeeze(tuple(axis) if isinstance(axis, list) else axis)
+    """Without the axes of length 1, or those that `axis` names. Raises ValueError for a longer one."""
+    x, dims = convert_to_tensor(input), _dims(axis, None)
+    if dims and any(x.shape[i] != 1 for i in ops.axes(dims, x.ndim, "axis")):
+        raise ValueError(f"squeeze: not all axes {list(dims)} of {x.name}, of shape {x.shape}, have length 1")
+    return x.squeeze(dims or None)
 
 
 @named
 def concat(values: Sequence[Any], axis: int) -> Node:
-    parts = [convert_to_tensor(value) for value in values]
-    return make(ops.Cat(axis % parts[0].ndim), *parts)
+    if isinstance(values, Node) or not len(values):
+        raise ValueError(f"concat: needs a list of nodes, not {nodes.shown(values)}")
+    parts = nodes.alike(*values)
+    nodes.same_dtype("concat", *parts)
+    return make(ops.Cat(*ops.axes(axis, parts[0].ndim, "axis")), *parts)
 
 
 @named
 def stack(values: Sequence[Any], axis: int = 0) -> Node:
-    return concat([expand_dims(value, axis) for value in values], axis)
+    return concat([expand_dims(value, axis) for value in nodes.alike(*values)], axis)
 
 
 @named
@@ -272,6 +303,8 @@ def split(value: Any, num_or_size_splits: Any, axis: int = 0) -> list[Node]:
     x = convert_to_tensor(value)
     n, parts = x.shape[axis], num_or_size_splits
     lengths = [n // parts] * parts if isinstance(parts, int) else list(parts)
+    if isinstance(n, int) and sum(lengths) != n:
+        raise ValueError(f"split: axis {axis} of {x.name}, of shape {x.shape}, cannot be cut into {parts}")
     return XP.split(x, list(np.cumsum(lengths)[:-1].tolist()), axis % x.ndim)
 
 
@@ -279,7 +312,9 @@ def split(value: Any, num_or_size_splits: Any, axis: int = 0) -> list[Node]:
 def slice(input_: Any, begin: Any, size: Any) -> Node:
     """`size` numbers from `begin` on along each axis; -1 is all that are left."""
     x, begin, size = convert_to_tensor(input_), list(sizes(begin)), list(sizes(size))
-    for b, n, m in zip(begin, size, x.shape, strict=True):
+    if not len(begin) == len(size) == x.ndim:
+        raise ValueError(f"slice: {begin} and {size} name not each axis of {x.name}, of shape {x.shape}")
+    for b, n, m in zip(begin, size, x.shape):
         known = not any(isinstance(one, Dim) for one in (b, n, m))
         if known and not 0 <= b <= b + max(n, 0) <= m:
             raise ValueError(f"slice: {x.name}, of shape {x.shape}, has no {size} from {begin} on")

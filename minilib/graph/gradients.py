@@ -10,20 +10,20 @@ from typing import Any
 
 from minilib.dag import ancestors
 from minilib.graph import kinds
-from minilib.graph.nodes import XP, Node, as_array, before, by_age, constant, make
+from minilib.graph.nodes import XP, Node, as_array, before, by_age, constant, graph_of, make
 
 
 def gradients(
-    ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", stop_gradients: Sequence[Node] = ()
+    ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", stop_gradients: Any = None
 ) -> list[Any]:
     """The derivatives of the sum of all `ys` with respect to each of `xs`: nodes, or None where none depends.
 
     `grad_ys` are the gradients of the ys, 1 where there is none; `stop_gradients` count as constants.
     """
-    ys, xs = listed(ys), listed(xs)
-    graph = ys[0].graph
+    ys, xs, stops = listed(ys), listed(xs), set(listed(() if stop_gradients is None else stop_gradients))
+    graph = graph_of("gradients", [*ys, *xs, *stops])
     with graph.as_default():
-        start, stops, pending = len(graph.nodes), set(stop_gradients), dict[Node, Node]()
+        start, pending = len(graph.nodes), dict[Node, Node]()
         way = between(ys, xs, stops)
         starts = [None] * len(ys) if grad_ys is None else listed(grad_ys)
         for y, grad in zip(ys, starts, strict=True):
@@ -43,7 +43,9 @@ def gradients(
 
 def between(ys: Sequence[Node], xs: Sequence[Node], stops: set[Node]) -> set[Node]:
     """The nodes on a way from one of xs to one of ys on which gradients flow."""
-    leading: set[Node] = set(xs)
+    if not ys:
+        raise ValueError("gradients: there is no node whose gradient it could be")
+    leading: set[Node] = {x for x in xs if x.dtype is not None and x.dtype.kind == "f"}
     for node in sorted(ancestors(ys, before), key=by_age):
         if node.requires_grad and node not in stops and any(x in leading for x in node.inputs):
             leading.add(node)
@@ -65,15 +67,16 @@ def seed(y: Node, grad: Any) -> Node:
     if grad is None:
         return XP.ones_like(y)
     grad = grad if isinstance(grad, Node) else constant(as_array(grad, y.dtype))
-    if grad.shape is not None and y.shape is not None and grad.shape != y.shape:
-        raise ValueError(f"gradients: grad_ys of shape {grad.shape} for {y.name} of shape {y.shape}")
+    try:
+        if grad.shape is not None and y.shape is not None:
+            y.graph.equations.bind(grad.shape, y.shape)
+    except ValueError:
+        raise ValueError(
+            f"gradients: grad_ys of shape {grad.shape} for {y.name} of shape {y.shape}"
+        ) from None
     return grad
 
 
 def listed(nodes: Any) -> list[Any]:
-    """One node, or several, as a list. Raises TypeError for what is no node."""
-    listed = list(nodes) if isinstance(nodes, list | tuple) else [nodes]
-    for one in listed:
-        if isinstance(one, str) or one is ...:
-            raise TypeError(f"gradients: needs nodes, not {one!r}")
-    return listed
+    """One node, or several, as a list."""
+    return list(nodes) if isinstance(nodes, list | tuple) else [nodes]

@@ -62,9 +62,10 @@ class SizeOf(Source):
 
 
 class Effect(Function):
-    """What reads or changes the state of a session, so that no two of them are one, and none is left out."""
+    """What reads or changes the state of a session, so that no two of them are one."""
 
     requires_grad = False
+    writes: Any = ()  # the variables that it may give other values
 
     def act(self, state: dict[Any, Array], *arrays: Array) -> Any:
         raise NotImplementedError
@@ -82,10 +83,22 @@ class Assign(Effect):
     def __init__(self, variable: Any) -> None:
         self.variable = variable
 
+    writes = property(lambda self: (self.variable,))
+
     def act(self, state: dict[Any, Array], value: Array) -> Array:
-        # A new array: a view of the earlier value may still have to be read.
-        state[self.variable] = np.array(value, self.variable.dtype)
+        state[self.variable] = fitting(self.variable, value)
         return value
+
+
+def fitting(variable: Any, value: Any) -> Array:
+    """A new array for a variable: a view of the earlier value may still have to be read.
+
+    Raises ValueError for another shape than the variable's.
+    """
+    array, shape = np.array(value, variable.dtype), variable.shape
+    if shape is not None and array.shape != shape and all(isinstance(n, int) for n in shape):
+        raise ValueError(f"assign: shape {array.shape} into {variable.name} of shape {shape}")
+    return array
 
 
 class Draw(Effect, Source):

@@ -23,7 +23,7 @@ import numpy as np
 from minilib import operations as ops
 from minilib.dag import ancestors
 from minilib.dims import Dim, Equations, Size, at, symbol
-from minilib.engine import DEVICES, Array, Device, Function
+from minilib.engine import DEVICES, Array, Device, Function, mode
 from minilib.graph import kinds
 from minilib.graph.kinds import Leaf
 from minilib.graph.shapes import Shape, dtype_of, is_plain, reshaped, shape_of
@@ -47,7 +47,7 @@ class Graph:
         self.writing: list[Node] | None = None  # where nodes go that are no part of the program itself
         self.stale: set[Node] | None = None  # in a traced program: nodes that were written over
         self.decide: Callable[[Node], bool] | None = None  # in a traced program: what answers bool(node)
-        self._taken: set[str] = set()
+        self._taken: dict[str, int] = {}  # how often each name was asked for again
 
     def as_default(self) -> Any:
         """A block in which nodes are made in this graph."""
@@ -62,13 +62,14 @@ class Graph:
 
     def unique_name(self, name: str) -> str:
         """`name` within the current scope; `name_1`, `name_2` where it is taken."""
-        full = self.scope + name
-        for i in itertools.count():
-            tried = f"{full}_{i}" if i else full
-            if tried not in self._taken:
-                self._taken.add(tried)
-                return tried
-        raise AssertionError
+        if name.endswith("/"):  # what a scope is called: its result may be called the same
+            return name.removesuffix("/")
+        full = tried = self.scope + name
+        while tried in self._taken:
+            self._taken[full] += 1
+            tried = f"{full}_{self._taken[full]}"
+        self._taken[tried] = 0
+        return tried
 
     def get_tensor_by_name(self, name: str) -> Node:
         """The node that is called so, with or without TensorFlow's ":0". Raises KeyError where none is."""
@@ -120,39 +121,54 @@ def get_default_graph() -> Graph:
     return _default.entered[-1] if _default.entered else _always[0]
 
 
+def entered(session: Any, who: str) -> Any:
+    """The session, or that of the innermost `with` block. Raises ValueError where there is none."""
+    if session is None and not sessions.entered:
+        raise ValueError(f"{who}: no session is open here: use `with Session():`, or session.run")
+    return session or sessions.entered[-1]
+
+
 def reset_default_graph() -> None:
     """Begin with an empty graph again."""
     _always[:] = [Graph()]
 
 
 @contextmanager
-def name_scope(name: str, *_: Any, **__: Any) -> Iterator[str]:
-    """A block whose nodes are called "name/..."; entered twice, the second is "name_1/..."."""
+def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Iterator[str]:
+    """A block whose nodes are called "name/..."; entered twice, the second is "name_1/...".
+
+    A name that ends in "/" is that of a block, which is entered again; without any, all scopes are left.
+    """
     graph = get_default_graph()
-    with during(graph, scope=graph.unique_name(name) + "/"):
+    name = name or default_name
+    with during(graph, scope=graph.unique_name(name) + "/" if name else ""):
         yield graph.scope
 
 
-def control_dependencies(inputs: Sequence[Node]) -> AbstractContextManager[None]:
-    """A block whose nodes run behind all of `inputs`, also where they do not need their values."""
+def control_dependencies(inputs: Sequence[Node] | None) -> AbstractContextManager[None]:
+    """A block whose nodes run behind all of `inputs`, also where they do not need their values.
+
+    With None they wait for nothing, also not for what a block around it names.
+    """
     graph = get_default_graph()
-    return during(graph, controls=(*graph.controls, *inputs))
+    graph_of("control_dependencies", inputs or (), graph)
+    return during(graph, controls=() if inputs is None else (*graph.controls, *inputs))
 
 
 # Nodes
 
 
-def _operator(f: Function) -> Callable[[Any, Any], Node]:
-    return lambda self, other: binary(f, self, other)
+def two(f: Function) -> Callable[..., Node]:
+    return lambda x, y, name=None: binary(f, x, y, name)
 
 
 def _both_ways(f: Function) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The methods of an operator, for a node on the left and for one on the right; `a > b` is `b < a`."""
-    return _operator(f), lambda self, other: binary(f, other, self)
+    return two(f), lambda self, other: binary(f, other, self)
 
 
-def _alone(f: Function) -> Callable[[Any], Any]:
-    return lambda self: make(f, self)
+def one(f: Function) -> Callable[..., Any]:
+    return lambda x, name=None: make(f, x, name=name)
 
 
 def _in_place(f: Function) -> Callable[[Any, Any], Any]:
@@ -189,7 +205,8 @@ class Node:
         self.f: Any = f  # the operation
         self.known_shape = shape
         self.saved: tuple[int | None, ...] = ()  # what backward reads: numbers of inputs, -1 for the result
-        self.controls = tuple(node for node in graph.controls if node is not self)
+        self.controls = graph.controls
+        graph_of(f.name, self.inputs + self.controls, graph)
         self.serial = _serial()  # inputs are older: the order of serials is one in which a program can run
         self.name = graph.unique_name(name) if graph.writing is None else name
         self.sized = self.check_sizes()
@@ -213,7 +230,13 @@ class Node:
 
     @property
     def ndim(self) -> int:
-        return len(self.shape)
+        return len(self.lengths())
+
+    def lengths(self) -> Any:
+        """The shape. Raises ValueError where not even the axes are known."""
+        if self.known_shape is None:
+            raise ValueError(f"{self.name} has unknown axes: give its placeholder a shape")
+        return self.shape
 
     @property
     def size(self) -> Any:
@@ -269,9 +292,7 @@ class Node:
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """The value, in the session of the innermost `with` block if none is given."""
-        if session is None and not sessions.entered:
-            raise ValueError(f"{self.name}: no session is open here: use `with Session():`, or session.run")
-        return (session or sessions.entered[-1]).run(self, feed_dict)
+        return entered(session, self.name).run(self, feed_dict)
 
     run = eval
 
@@ -315,7 +336,7 @@ class Node:
     __le__, __ge__ = _both_ways(ops.Compare("<="))
     __and__, __rand__ = _both_ways(ops.Compare("&"))
     __or__, __ror__ = _both_ways(ops.Compare("|"))
-    __neg__, __abs__, __invert__ = map(_alone, (ops.Neg(), ops.Abs(), ops.Invert()))
+    __neg__, __abs__, __invert__ = map(one, (ops.Neg(), ops.Abs(), ops.Invert()))
     __iadd__, __isub__, __imul__ = map(_in_place, (ops.Add(), ops.Sub(), ops.Mul()))
 
     def __truediv__(self, y: Any) -> Node:
@@ -334,12 +355,7 @@ class Node:
 
     # Methods of arrays
 
-    base = None
-    strides: tuple[int, ...] = ()
-
-    @property
-    def flags(self) -> Any:
-        return np.empty(1).flags
+    base, strides, flags = None, (), np.empty(1).flags
 
     @property
     def T(self) -> Node:
@@ -347,7 +363,7 @@ class Node:
 
     def reshape(self, *shape: Any) -> Node:
         to = shape[0] if len(shape) == 1 and not isinstance(shape[0], int | Dim) else shape
-        return make(ops.Reshape(reshaped(sizes(to), self.shape)), self)
+        return make(ops.Reshape(reshaped(sizes(to), self.lengths())), self)
 
     def transpose(self, *dims: Any) -> Node:
         order = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
@@ -402,6 +418,11 @@ def before(node: Node) -> tuple[Node, ...]:
     return node.inputs + node.controls
 
 
+def assigned_by(node: Node) -> set[Node]:
+    """The variables that a node may give other values."""
+    return set(node.f.writes) if isinstance(node.f, kinds.Effect) else set()
+
+
 def by_age(node: Node) -> int:
     return node.serial
 
@@ -419,7 +440,7 @@ def make(f: Function, *operands: Any, name: str | None = None) -> Any:
 
     Raises ValueError for shapes that do not fit, and for nodes of several graphs.
     """
-    graph = _graph_of(f, operands)
+    graph = graph_of(f.name, [x for x in operands if isinstance(x, Node)])
     with graph.as_default():
         inputs = tuple(operand if isinstance(operand, Node) else constant(operand) for operand in operands)
     if not is_plain(type(f)):
@@ -437,27 +458,40 @@ def make(f: Function, *operands: Any, name: str | None = None) -> Any:
 def source(f: Function, shape: Any, dtype: Any, name: str | None = None) -> Node:
     """A node without inputs."""
     shape = None if shape is None else Shape(sizes(shape))
+    if any(isinstance(n, int) and n < 0 for n in shape or ()):
+        raise ValueError(f"{f.name}: no axis has the length of {shape}")
     return Node(get_default_graph(), f, (), shape, np.dtype(dtype), name or f.name)
 
 
-def _graph_of(f: Function, operands: Sequence[Any]) -> Graph:
-    """The graph of the nodes among the operands. Raises where there are two, and for a node written over."""
-    nodes = [x for x in operands if isinstance(x, Node)]
-    graph = nodes[0].graph if nodes else get_default_graph()
+def graph_of(who: str, nodes: Sequence[Any], graph: Graph | None = None) -> Graph:
+    """The graph that all these nodes are of: `graph`, if it is given, or the default one where none are.
+
+    Raises TypeError for what is no node, ValueError where there are two graphs, RuntimeError for a node that
+    was written over.
+    """
     for x in nodes:
+        if not isinstance(x, Node):
+            hint = "; tf.gradients gives None where nothing depends on it" if x is None else ""
+            raise TypeError(f"{who}: needs nodes, not {shown(x)}{hint}")
+        graph = graph or x.graph
         if x.graph is not graph:
             raise ValueError(
-                f"{f.name}: {x.name} is a node of another graph than {nodes[0].name}: make both in one"
+                f"{who}: {x.name} is a node of another graph: a program, and its session, are of one"
             )
         if graph.stale and x in graph.stale:
             raise RuntimeError(
-                f"{f.name}: {x.name}, of shape {x.shape}, was changed in place: read what it became"
+                f"{who}: {x.name}, of shape {x.shape}, was changed in place: read what it became"
             )
-    return graph
+    return graph or get_default_graph()
+
+
+def shown(thing: Any) -> str:
+    """What somebody gave, in so few words that a message stays one line."""
+    return " ".join(repr(thing).split())[:60]
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Node:
-    """A node that always has this value. Python's floats are float32, its integers int32.
+    """A node that always has this value. Python's floats are float32, its integers int32 if they fit.
 
     Of a tensor in a traced function it is the node that the tensor holds.
     """
@@ -465,7 +499,10 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
         return value.data
     array = np.array(as_array(value, dtype))  # the caller may change theirs
     if shape is not None:
-        array = np.broadcast_to(array, shape) if array.size == 1 else array.reshape(shape)
+        left = math.prod(sizes(shape)) - array.size
+        if left < 0 or not array.size:
+            raise ValueError(f"constant: {array.size} numbers do not fill {Shape(shape)}")
+        array = np.pad(array.reshape(-1), (0, left), "edge").reshape(shape)  # the last is repeated
     return source(kinds.Constant(array), array.shape, array.dtype, name)
 
 
@@ -477,10 +514,22 @@ def as_array(value: Any, dtype: Any = None) -> Array:
     if array.dtype.kind not in "bifu":
         raise TypeError(f"a node holds numbers or booleans, not {array.dtype} (from {type(value).__name__})")
     if dtype is None and not isinstance(value, np.ndarray | np.generic):
-        dtype = {"f": np.float32, "i": np.int32}.get(array.dtype.kind)
-    if dtype is not None and array.dtype.kind == "f" and np.dtype(dtype).kind in "iub":
-        raise TypeError(f"{value!r} is no {np.dtype(dtype)}: cast one of them with tf.cast")
-    return array if dtype is None else array.astype(dtype, copy=False)
+        short = np.float32 if array.dtype.kind == "f" else np.int32
+        return array if array.dtype.kind in "bu" or _overflows(array, short) else array.astype(short)
+    if dtype is None:
+        return array
+    if array.dtype.kind == "f" and np.dtype(dtype).kind in "iub":
+        told = f"{array.dtype} of shape {array.shape} is no {np.dtype(dtype)}"
+        raise TypeError(f"{told}: cast one of them with tf.cast")
+    if _overflows(array, dtype):
+        raise TypeError(f"a number in {shown(value)} is out of the bounds of {np.dtype(dtype)}")
+    return array.astype(dtype, copy=False)
+
+
+def _overflows(array: Array, dtype: Any) -> bool:
+    """Whether integers are others as integers of this dtype."""
+    whole = array.dtype.kind in "iu" and np.dtype(dtype).kind in "iu"
+    return whole and not np.can_cast(array.dtype, dtype) and bool((array.astype(dtype) != array).any())
 
 
 def binary(f: Function, x: Any, y: Any, name: str | None = None) -> Node:
@@ -488,20 +537,25 @@ def binary(f: Function, x: Any, y: Any, name: str | None = None) -> Node:
 
     Raises TypeError where integers meet floats: neither is cast unasked. Booleans count as 0 and 1.
     """
-    x, y = _alike(x, y)
-    if x.dtype != y.dtype and "b" not in (x.dtype.kind, y.dtype.kind):
-        raise TypeError(f"{f.name}: {x.name} is {x.dtype}, {y.name} is {y.dtype}: cast one with tf.cast")
+    x, y = alike(x, y)
+    if "b" not in (x.dtype.kind, y.dtype.kind):
+        same_dtype(f.name, x, y)
     return make(f, x, y, name=name)
 
 
-def _alike(x: Any, y: Any) -> tuple[Node, Node]:
-    """Both as nodes, of one graph."""
-    like = x if isinstance(x, Node) else y
-    if not isinstance(like, Node):
-        return constant(x), constant(y)
+def same_dtype(who: str, x: Node, *others: Node) -> None:
+    for y in others:
+        if x.dtype != y.dtype:
+            raise TypeError(f"{who}: {x.name} is {x.dtype}, {y.name} is {y.dtype}: cast one with tf.cast")
+
+
+def alike(*values: Any) -> list[Node]:
+    """All as nodes of one graph; what is none is a constant in the dtype of the first that is."""
+    like = next((v for v in values if isinstance(v, Node)), None)
+    if like is None:
+        return list(map(constant, values))
     with like.graph.as_default():
-        x, y = (v if isinstance(v, Node) else constant(v, _weak(v, like.dtype)) for v in (x, y))
-    return x, y
+        return [v if isinstance(v, Node) else constant(v, _weak(v, like.dtype)) for v in values]
 
 
 def _weak(value: Any, dtype: Any) -> Any:
@@ -510,7 +564,7 @@ def _weak(value: Any, dtype: Any) -> Any:
 
 def divide(x: Any, y: Any, name: str | None = None) -> Node:
     """x / y; whole numbers are divided as float64."""
-    x, y = _alike(x, y)
+    x, y = alike(x, y)
     if x.dtype.kind != "f" and y.dtype.kind != "f":
         x, y = x.astype(np.float64), y.astype(np.float64)
     return binary(ops.Div(), x, y, name=name)
@@ -522,24 +576,29 @@ def divide(x: Any, y: Any, name: str | None = None) -> Node:
 def sizes(shape: Any) -> tuple[Size, ...]:
     """A shape, in which nodes may stand: tf.shape(x), or a number taken out of it."""
     if isinstance(shape, Node):
-        if isinstance(shape.f, kinds.ShapeOf):
-            return tuple(shape.inputs[0].shape)
-        known = isinstance(shape.f, kinds.Constant)
-        shape = shape.f.value if known else [shape[i] for i in range(len(shape))]
+        shape = _known(shape).reshape(-1)
     return tuple(map(_as_size, shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
 
 
 def _as_size(n: Any) -> Size:
-    if isinstance(n, Dim):
-        return n
-    if not isinstance(n, Node):
-        return n.__index__()
-    match n.f, n.inputs:
-        case ops.Slice(index=(int(i),)), (of,) if isinstance(of.f, kinds.ShapeOf):
-            return of.inputs[0].shape[i]
-        case kinds.Constant(value=value), ():
-            return int(value)
-    raise TypeError(f"{n.name} is no size that is known while the program is written: use tf.shape(x)[i]")
+    if isinstance(n, Node):
+        return _known(n).item()
+    if n is None:
+        raise TypeError("None is no length: use tf.shape(x)[i] for one that only a run knows")
+    return n if isinstance(n, Dim) else n.__index__()
+
+
+def _known(node: Node) -> Array:
+    """The sizes that a node of integers will hold, as an array of Python's objects."""
+    if isinstance(node.f, kinds.ShapeOf):
+        return np.array([*node.inputs[0].lengths(), None], object)[:-1]
+    if isinstance(node.f, kinds.Constant):
+        return node.f.value.astype(object)
+    if isinstance(node.f, kinds.Identity | ops.Cast):
+        return _known(node.inputs[0])
+    if isinstance(node.f, ops.Slice | ops.Cat | ops.Reshape | ops.Add | ops.Sub | ops.Mul | ops.FloorDivide):
+        return np.array(copy.copy(node.f).forward(*map(_known, node.inputs)), object)
+    raise TypeError(f"{node.name} is no size that is known while the program is written: use tf.shape(x)[i]")
 
 
 def unknown(name: str, shape: Sequence[Any]) -> tuple[Size, ...]:
@@ -568,14 +627,14 @@ def with_sizes(value: Any, known: Mapping[str, Any]) -> Any:
     return at(value, known)
 
 
-class Every(dict[str, int]):
-    """One number for each symbol that is asked for."""
+class Every(dict[Any, Any]):
+    """One value for whatever is asked for."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
-    def get(self, name: str, default: Any = None) -> Any:
-        return self.number
+    def get(self, name: Any, default: Any = None) -> Any:
+        return self.value
 
 
 # Operations that are taken whole
@@ -583,6 +642,8 @@ class Every(dict[str, int]):
 
 def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool] | None = None) -> Node:
     """A node for an operation of `functional`: what it makes is told by running it on ones."""
+    if isinstance(f, ops.Select) and any(x.dtype == bool for x in inputs[1:]):
+        raise TypeError(f"{inputs[0].name}: how many places booleans pick only a run knows: use tf.where")
     whole = kinds.Fused(f, [x.requires_grad for x in inputs] if needs is None else needs)
     ones = list(map(_ones, inputs))
     out, ran = whole.forward(*ones)
@@ -638,14 +699,11 @@ def _slice_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Node:
 
 def _pow_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
     x, y = node.inputs
-    if y.ndim:
+    if y.shape != ():
         return NotImplemented
-    if needs[1] or not isinstance(y.f, kinds.Constant):  # of an unknown number there is no short way
+    if needs[1] or not isinstance(y.f, kinds.Constant) or y.f.value == 0:  # 0 * x ** -1 is nan at 0
         return make(ops.Pow(), x, y.reshape(1)).backward(grad, needs)
-    n = y.f.value
-    if n == 0:
-        return None, None
-    return grad * (y * make(ops.Pow(), x, constant(n - n.dtype.type(1)))), None
+    return grad * (y * make(ops.Pow(), x, y - 1)), None  # a run may feed y
 
 
 def _sum_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
@@ -669,12 +727,12 @@ class Arrays:
 
     ndarray = Node
     exp, log, sqrt, sin, cos, tanh, expm1, log1p, abs = (
-        staticmethod(_alone(kind()))
+        staticmethod(one(kind()))
         for kind in (
             ops.Exp, ops.Log, ops.Sqrt, ops.Sin, ops.Cos, ops.Tanh, ops.Expm1, ops.Log1p, ops.Abs,
         )
     )  # fmt: skip
-    maximum, minimum = (staticmethod(_operator(kind())) for kind in (ops.Maximum, ops.Minimum))
+    maximum, minimum = (staticmethod(two(kind())) for kind in (ops.Maximum, ops.Minimum))
 
     def __getattr__(self, name: str) -> NoReturn:
         raise TypeError(f"graph: there is no node for np.{name}")
@@ -722,9 +780,6 @@ class Arrays:
         to: Any = sizes(shape)
         return make(ops.Expand(to), x)
 
-    def concatenate(self, nodes: Sequence[Node], axis: int = 0) -> Node:
-        return make(ops.Cat(axis), *nodes)
-
     def split(self, x: Node, ends: Sequence[Size], axis: int) -> list[Node]:
         whole = (slice(None),) * axis
         cuts = [0, *ends, x.shape[axis]]
@@ -754,6 +809,7 @@ class Written:
             node = make(f, *nodes)
         else:
             node = fused(f, nodes, [f.needs(i) for i in range(len(nodes))])
+        node = node if mode.grad_enabled else make(kinds.Stop(), node)
         f.saved = (node,)
         return node
 
@@ -763,15 +819,4 @@ class Written:
         return node.backward(grad, [f.needs(i) for i in range(len(node.inputs))])
 
 
-class Pairs(dict[Any, Any]):
-    """The same for every operation."""
-
-    def get(self, kind: Any, default: Any = None) -> Any:
-        return Written()
-
-
-def _refuse_numbers(node: Node) -> NoReturn:
-    raise TypeError(f"{node.name}, of shape {node.shape}, has no numbers to bring elsewhere before a run")
-
-
-DEVICES[Node] = Device("graph", XP, constant, _refuse_numbers, Pairs())
+DEVICES[Node] = Device("graph", XP, constant, Node._refuse, Every(Written()))

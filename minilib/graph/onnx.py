@@ -148,11 +148,8 @@ class Export:
                 axes = self.array(ops.axes(dim, node.inputs[0].ndim), np.int64)
                 return self.op("ReduceSum", [*inputs, axes], keepdims=int(keep))
             case ops.Extreme(dim=dim, keepdim=keep, largest=largest):
-                name, along = (
-                    "ReduceMax" if largest else "ReduceMin",
-                    list(ops.axes(dim, node.inputs[0].ndim)),
-                )
-                return self.op(name, inputs, axes=along, keepdims=int(keep))
+                along = list(ops.axes(dim, node.inputs[0].ndim))
+                return self.op(f"Reduce{'Max' if largest else 'Min'}", inputs, axes=along, keepdims=int(keep))
             case ops.ArgExtreme(dim=int(dim), keepdim=keep, largest=largest):
                 return self.op("ArgMax" if largest else "ArgMin", inputs, axis=dim, keepdims=int(keep))
             case ops.Slice(index=index):
@@ -234,22 +231,10 @@ def gelu(e: Export, node: Node, f: Any, names: list[str]) -> str:
     return e.op("Mul", [x, e.op("Mul", [e.op("Add", [inner, number(1)]), number(0.5)])])
 
 
-def silu(e: Export, node: Node, f: Any, names: list[str]) -> str:
-    return e.op("Mul", [names[0], e.op("Sigmoid", names)])
-
-
 def rms_norm(e: Export, node: Node, f: Any, names: list[str]) -> str:
     mean = e.op("ReduceMean", [e.op("Mul", [names[0], names[0]])], axes=[-1], keepdims=1)
     root = e.op("Sqrt", [e.op("Add", [mean, e.array(f.eps, node.dtype)])])
     return e.op("Mul", [e.op("Div", [names[0], root]), names[1]])
-
-
-def conv(e: Export, node: Node, f: Any, names: list[str]) -> str:
-    return e.op("Conv", names, group=f.groups, **window(f))
-
-
-def max_pool(e: Export, node: Node, f: Any, names: list[str]) -> str:
-    return e.op("MaxPool", names, kernel_shape=list(f.kernel), **window(f))
 
 
 def window(f: Any) -> dict[str, Any]:
@@ -275,8 +260,10 @@ def attention(e: Export, node: Node, f: Any, names: list[str]) -> str:
 
 
 FUSED: dict[str, Callable[[Export, Node, Any, list[str]], str]] = {
-    "Linear": linear, "GELU": gelu, "TanhGELU": gelu, "SiLU": silu, "RMSNorm": rms_norm, "Conv": conv,
-    "MaxPool": max_pool, "CausalAttention": attention,
+    "Linear": linear, "GELU": gelu, "TanhGELU": gelu, "RMSNorm": rms_norm, "CausalAttention": attention,
+    "SiLU": lambda e, node, f, names: e.op("Mul", [names[0], e.op("Sigmoid", names)]),
+    "Conv": lambda e, node, f, names: e.op("Conv", names, group=f.groups, **window(f)),
+    "MaxPool": lambda e, node, f, names: e.op("MaxPool", names, kernel_shape=list(f.kernel), **window(f)),
     "Embedding": lambda e, node, f, names: e.op("Gather", names, axis=0),
     "Softmax": lambda e, node, f, names: e.op("Softmax", names, axis=-1),
     "LogSoftmax": lambda e, node, f, names: e.op("LogSoftmax", names, axis=-1),

@@ -7,7 +7,7 @@ Taught in chapters/09c_passes.ipynb and solutions/09c_passes.ipynb: what they ex
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from minilib.dag import ancestors
 from minilib.dims import broadcast
 from minilib.engine import Function
 from minilib.graph import kinds
-from minilib.graph.nodes import Node, before, by_age, during
+from minilib.graph.nodes import Node, assigned_by, before, by_age, during, graph_of
 from minilib.graph.session import leaves, structured
 from minilib.graph.shapes import ELEMENTWISE
 
@@ -33,18 +33,16 @@ def optimise(fetches: Any, feeds: Sequence[Node] = ()) -> Any:
     `feeds` are the nodes that runs will give values to: what is above them is not looked at, and they stay.
     Passes run until none changes anything.
     """
-    wanted, fed = list(leaves(fetches)), set(feeds)
+    others = opaque(leaves(fetches), feeds)  # a constant that is fed is none
+    wanted, fed = instead(leaves(fetches), others), set(others.values())
     program: list[Node] = []
     while set(prune(wanted, fed)) != set(program):  # sets: == of lists would ask the nodes
         program = prune(wanted, fed)
         for one in (partial(rewrite, rule=fold), partial(rewrite, rule=simplify), common):
             became = one(prune(wanted, fed))
             wanted = [became.get(node, node) for node in wanted]
-    return structured(fetches, partial(_next, iter(wanted)))
-
-
-def _next(found: Iterator[Node], _: Any) -> Node:
-    return next(found)
+    found = iter(instead(wanted, {other: node for node, other in others.items()}))
+    return structured(fetches, lambda _: next(found))
 
 
 def prune(wanted: Sequence[Node], fed: Collection[Node] = ()) -> list[Node]:
@@ -53,6 +51,23 @@ def prune(wanted: Sequence[Node], fed: Collection[Node] = ()) -> list[Node]:
 
 
 # Programs are not changed: nodes are made anew
+
+
+def instead(wanted: Sequence[Node], others: Mapping[Node, Node]) -> list[Node]:
+    """`wanted`, made with `others` in the place of nodes."""
+    became = dict(others)
+    for node in prune(wanted, others):
+        became[node] = changed(node, became)
+    return [became.get(node, node) for node in wanted]
+
+
+def opaque(wanted: Sequence[Node], feeds: Sequence[Node]) -> dict[Node, Node]:
+    """For each node that is fed a placeholder: no rule may look at what it would be otherwise."""
+    graph_of("optimise", wanted, graph_of("optimise", feeds))
+    made = (
+        x if isinstance(x.f, kinds.Placeholder) else replaced(x, kinds.Placeholder(), (), ()) for x in feeds
+    )
+    return dict(zip(feeds, made))
 
 
 def changed(node: Node, became: dict[Node, Node]) -> Node:
@@ -84,7 +99,7 @@ def rewrite(program: Sequence[Node], rule: Callable[[Node], Node]) -> dict[Node,
 
 
 def fold(node: Node) -> Node:
-    """A constant for what is made of constants alone, where that takes no more memory."""
+    """A constant for what is made of constants alone, where that takes little memory or no more."""
     arrays = [x.f.value for x in node.inputs if isinstance(x.f, kinds.Constant)]
     known = len(arrays) == len(node.inputs) and (arrays or isinstance(node.f, kinds.Fill))
     if not known or not is_pure(node) or node.sized or node.controls or node.shape is None:
@@ -128,10 +143,9 @@ def handed_on(node: Node) -> Node | None:
 
 def is_number(node: Node, number: int) -> bool:
     """Whether a node is this number at each place."""
-    if isinstance(node.f, kinds.Fill):
-        return bool(node.f.number == number)
-    value = node.f.value if isinstance(node.f, kinds.Constant) else np.empty(0)
-    return bool(value.size and (value == number).all())
+    known = node.f.value if isinstance(node.f, kinds.Constant) else getattr(node.f, "number", [])
+    value = np.asarray(known)
+    return bool(value.size and (value == number).all() and not np.signbit(value).any())
 
 
 def _unexpanded(node: Node) -> Node:
@@ -155,8 +169,8 @@ def common(program: Sequence[Node]) -> dict[Node, Node]:
     versions: dict[Node, int] = {}  # of variables: between two reads somebody may have assigned
     for node in program:
         new = became[node] = changed(node, became)
-        if isinstance(node.f, kinds.Assign):
-            versions[node.f.variable] = versions.get(node.f.variable, 0) + 1
+        for v in assigned_by(node):
+            versions[v] = versions.get(v, 0) + 1
         if is_pure(node):
             reads = tuple((id(x), versions.get(x, 0)) for x in new.inputs)
             key = type(node.f), frozen(vars(node.f)), reads, _ids(new.controls)
@@ -184,8 +198,8 @@ def frozen(value: Any) -> Any:
         return tuple(map(frozen, value))
     if isinstance(value, slice):
         return "slice", value.start, value.stop, value.step
-    if isinstance(value, kinds.Leaf):
-        return value.requires_grad
     if isinstance(value, Function):
         return type(value), frozen(vars(value))
+    if isinstance(value, float):
+        return value.hex()  # -0.0 == 0.0
     return value if isinstance(value, str | bytes) or value is None else (type(value).__name__, value)

@@ -16,9 +16,9 @@ import numpy as np
 from minilib import operations as ops
 from minilib.dag import consumers, offsets, order, peak
 from minilib.graph import kinds
-from minilib.graph.nodes import XP, Every, Node, before, during, get_default_graph, with_sizes
-from minilib.graph.passes import is_number, optimise, prune, rewrite
-from minilib.graph.session import Session, compute, leaves, stored, structured
+from minilib.graph.nodes import XP, Every, Node, assigned_by, before, during, get_default_graph, with_sizes
+from minilib.graph.passes import instead, is_number, opaque, optimise, prune, rewrite
+from minilib.graph.session import Session, compute, handed_out, leaves, stored, structured
 from minilib.graph.shapes import ELEMENTWISE
 
 __all__ = ["Plan", "compile"]
@@ -51,7 +51,7 @@ def compile(fetches: Any, feeds: Sequence[Node] = ()) -> Plan:
 class Plan:
     """`run(*arrays, session=...)` gives the values of the fetches.
 
-    `source` is the program, `nodes` how many it has, `bytes` the memory of its intermediate results,
+    `source` is the program, `nodes` how many it was made of, `bytes` the memory of its intermediate results,
     `live_bytes` the largest sum of those that are alive at one time, below which no plan can stay, and
     `all_bytes` the sum of all, which a session keeps. They are of the sizes of the last run; before the first
     an unknown size counts as 32.
@@ -62,9 +62,11 @@ class Plan:
         self.graph = nodes[0].graph if nodes else get_default_graph()
         checked = Session(graph=self.graph).checked
         self.fetches = structured(fetches, lambda node: checked(node, "fetch"))
-        self.feeds = [checked(node, "feed") for node in feeds]
+        feeds = [checked(node, "feed") for node in feeds]
+        others = opaque(leaves(self.fetches), feeds)
+        self.feeds = [others[node] for node in feeds]
         self.fed = set(self.feeds)  # a set: `in` a list asks ==
-        better: list[Node] = list(leaves(optimise(self.fetches, self.feeds)))
+        better = optimise(instead(leaves(self.fetches), others), self.feeds)
         became = rewrite(program := prune(better, self.fed), opened)
         self.nodes = len(program)
         self.wanted = [became.get(node, node) for node in better]
@@ -84,8 +86,7 @@ class Plan:
     def run(self, *arrays: Any, session: Session | None = None) -> Any:
         """The values of the fetches in their structure. Raises what `Session.run` raises."""
         session = session or Session(graph=self.graph)
-        if session.closed:
-            raise RuntimeError("this session is closed: open another with tf.Session()")
+        session.refuse_closed()
         if session.graph is not self.graph:
             raise ValueError("run: the session is of another graph than the plan: open one on plan.graph")
         if len(arrays) != len(self.feeds):
@@ -101,9 +102,7 @@ class Plan:
                 self.quick[key] = bound
         self.last = bound
         found = iter(bound.program(values, session.state, session.spares))
-        return structured(self.fetches, lambda _: next(found))
-
-    __call__ = run
+        return structured(self.fetches, lambda _: handed_out(next(found)))
 
     def at(self, sizes: Mapping[str, int]) -> Bound:
         """The plan for these sizes."""
@@ -174,12 +173,12 @@ def follows(program: Sequence[Node]) -> dict[Node, list[Node]]:
         for x in node.inputs:
             if isinstance(x.f, kinds.Stored):
                 readers.setdefault(x, []).append(node)
-        if isinstance(node.f, kinds.Assign):
-            found[node] += readers.pop(node.f.variable, [])
-            readers[node.f.variable] = [node]
+        for v in assigned_by(node):
+            found[node] += [one for one in readers.pop(v, []) if one is not node]
+            readers[v] = [node]
         for x in node.inputs:
             first = readers.get(x, [node])[0]
-            if isinstance(first.f, kinds.Assign) and first is not node:
+            if x in assigned_by(first) and first is not node:
                 found[node].append(first)  # the assignment that came before
     return found
 
@@ -320,7 +319,12 @@ class Bound:
         self.plan, self.known = plan, sizes
         self.names: dict[Node, str] = {}
         self.root = plan.root
-        self.namespace: dict[str, Any] = {"np": np, "compute": compute, "stored": stored}
+        self.namespace: dict[str, Any] = {
+            "np": np,
+            "compute": compute,
+            "stored": stored,
+            "fitting": kinds.fitting,
+        }
         self.lines: list[str] = []
         self.constants: dict[int, str] = {}  # by id
         self.operations: dict[Node, Any] = {}
@@ -408,14 +412,14 @@ class Bound:
     def _spares(self, at: Mapping[Node, int]) -> dict[Node, Node]:
         """New values of variables: written into a second array of the variable, which the step exchanges."""
         found: dict[Node, Node] = {}
-        twice: set[Node] = set()  # variables that have theirs
+        changed = [v for node in self.plan.program for v in assigned_by(node)]
         for node in self.plan.program:
             if isinstance(node.f, kinds.Assign):
                 (value,) = node.inputs
                 fits = value.shape == node.shape and value.dtype == node.dtype and value in self.sizes
-                if fits and value not in found and is_elementwise(value) and node.f.variable not in twice:
+                once = sum(v is node.f.variable for v in changed) == 1
+                if fits and value not in found and is_elementwise(value) and once:
                     found[value] = node.f.variable
-                    twice.add(node.f.variable)
                     if self.only_here(node.f.variable, value, at):
                         self.in_place.add(value)
         return found
@@ -423,7 +427,7 @@ class Bound:
     def only_here(self, variable: Node, value: Node, at: Mapping[Node, int]) -> bool:
         """Whether nobody reads a variable but the loop that makes its new value, and there not behind it."""
         readers = [node for node in self.plan.program if any(x is variable for x in node.inputs)]
-        fixed = variable in self.plan.fed or any(node is variable for node in self.plan.wanted)
+        fixed = any(node is variable for node in self.plan.wanted)
         return not fixed and all(at[node] == at[value] and node.serial <= value.serial for node in readers)
 
     # Source
@@ -440,8 +444,6 @@ class Bound:
             head.append(f"    {self.name(node)} = feeds[{i}]  # {node.name}")
         reads = [x for node in self.plan.program for x in node.inputs] + self.plan.wanted
         for node in dict.fromkeys(x for x in reads if isinstance(x.f, kinds.Stored)):
-            if node in self.plan.fed:
-                continue
             head.append(f"    {self.name(node)} = stored({self.given(node)}, state)  # {node.name}")
         for i, u in enumerate(self.plan.units):
             loop = [node for node in u if is_elementwise(node)]
@@ -449,8 +451,7 @@ class Bound:
                 self.loop(u)
             else:
                 for node in u:
-                    if node not in self.plan.fed:
-                        self.single(node)
+                    self.single(node)
             self.lines += [f"    {name} = None" for name in self.dead(i)]
             gone = [n for n in self.operations if self.spans.get(n, (0, 0))[1] == i]
             self.lines += [f"    {self.operation(n)}.saved = ()" for n in gone]
@@ -503,6 +504,8 @@ class Bound:
             self.lines.append(f"    np.add.reduce({operands[0]}, axis={dims}, keepdims={keep}, out={name})")
         else:
             self.lines.append(f"    {name} = {self.made(node, f, operands)}")
+        for v in assigned_by(node) & self.names.keys():
+            self.lines.append(f"    {self.name(v)} = state[{self.given(v)}]")
 
     def made(self, node: Node, f: Any, operands: list[str]) -> str:
         """What makes the value of a node that has no place."""
@@ -557,15 +560,13 @@ class Bound:
     def assign(self, node: Node, value: str) -> None:
         (x,) = node.inputs
         variable = node.f.variable
-        key, name = self.given(variable), self.names.get(variable)
+        key = self.given(variable)
         if x in self.in_place and self.spare[x] is variable:
             pass  # the loop has written into the variable itself
         elif self.spare.get(x) is variable:
             self.lines.append(f"    state[{key}], spares[{key}] = {value}, state.get({key})")
         else:
-            self.lines.append(f"    state[{key}] = np.array({value})")
-        if name is not None and x not in self.in_place:
-            self.lines.append(f"    {name} = state[{key}]")
+            self.lines.append(f"    state[{key}] = fitting({key}, {value})")
         self.names[node] = value
 
     # Loops

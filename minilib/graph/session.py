@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,17 @@ from minilib.dag import ancestors
 from minilib.dims import Equations
 from minilib.engine import Array
 from minilib.graph import kinds
-from minilib.graph.nodes import Graph, Node, as_array, before, by_age, get_default_graph, sessions, with_sizes
+from minilib.graph.nodes import (
+    Graph,
+    Node,
+    as_array,
+    before,
+    by_age,
+    get_default_graph,
+    graph_of,
+    sessions,
+    with_sizes,
+)
 
 
 def evaluate(
@@ -67,34 +77,45 @@ class Session:
         self.state: dict[Node, Array] = {}
         self.spares: dict[Node, Array] = {}  # second arrays of variables, which plans write into
         self.closed = False
-        self.blocks: list[Any] = []
+        self.blocks = ExitStack()
 
-    def run(self, fetches: Any, feed_dict: Mapping[Node, Any] | None = None) -> Any:
+    def run(
+        self, fetches: Any, feed_dict: Mapping[Node, Any] | None = None, options: Any = None,
+        run_metadata: Any = None,
+    ) -> Any:  # fmt: skip
         """The values of `fetches`: a node, or lists, tuples and dicts of them, in the same structure.
 
         `feed_dict` gives values to placeholders, or to any other nodes, which then are not computed. Raises
         ValueError for a missing feed and for one that does not fit, RuntimeError for a variable without a
         value.
         """
-        if self.closed:
-            raise RuntimeError("this session is closed: open another with tf.Session()")
+        self.refuse_closed()
         wanted = [self.checked(one, "fetch") for one in leaves(fetches)]
         values, sizes = self.fed(feed_dict or {})
         # Copies: what the caller does to a value must not reach a constant or a variable.
         made = evaluate(wanted, values, self.state, sizes)
-        found = iter([None if v is None else np.array(v) for v in made])
+        found = iter([None if v is None else handed_out(np.array(v)) for v in made])
         return structured(fetches, lambda _: next(found))
+
+    def refuse_closed(self) -> None:
+        if self.closed:
+            raise RuntimeError("this session is closed: open another with tf.Session()")
+
+    def give(self, variable: Node, value: Any) -> None:
+        """Set the value of a variable, without a node."""
+        self.refuse_closed()
+        self.state[self.checked(variable, "variable")] = kinds.fitting(
+            variable, as_array(value, variable.dtype)
+        )
+
+    def as_default(self) -> Any:
+        """A block in which this session is the one that `eval` asks; it stays open behind it."""
+        return sessions.within(self)
 
     def checked(self, node: Any, role: str) -> Node:
         if isinstance(node, str):
             return self.graph.get_tensor_by_name(node)
-        if not isinstance(node, Node):
-            hint = "; tf.gradients gives None where nothing depends on it" if node is None else ""
-            raise TypeError(f"run: a {role} is a node, not {node!r}{hint}")
-        if node.graph is not self.graph:
-            raise ValueError(
-                f"run: {node.name} is a node of another graph: open Session(graph=...) on that one"
-            )
+        graph_of(f"run: a {role}", [node], self.graph)
         return node
 
     def fed(self, feeds: Mapping[Any, Any]) -> tuple[dict[Node, Any], dict[str, int]]:
@@ -129,16 +150,12 @@ class Session:
         self.closed = True
 
     def __enter__(self) -> Session:
-        self.blocks = [self.graph.as_default(), sessions.within(self)]
-        for block in self.blocks:
-            block.__enter__()
+        self.blocks.enter_context(self.graph.as_default())
+        self.blocks.enter_context(sessions.within(self))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        for block in reversed(self.blocks):
-            block.__exit__(None, None, None)
+    def __exit__(self, *_: Any) -> None:
+        self.blocks.close()
         self.close()
 
 
@@ -157,14 +174,15 @@ class InteractiveSession(Session):
 # Structures of fetches
 
 
-def leaves(fetches: Any) -> Iterable[Any]:
-    if isinstance(fetches, Mapping):
-        fetches = list(fetches.values())
-    if isinstance(fetches, list | tuple):
-        for part in fetches:
-            yield from leaves(part)
-    else:
-        yield fetches
+def handed_out(value: Any) -> Any:
+    """A value as the caller gets it: one number is a scalar of NumPy, which can be a key."""
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+
+
+def leaves(fetches: Any) -> list[Any]:
+    found: list[Any] = []
+    structured(fetches, found.append)
+    return found
 
 
 def structured(fetches: Any, value: Any) -> Any:

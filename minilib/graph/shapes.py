@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from minilib import operations as ops
-from minilib.dims import Dim, Equations, Size, broadcast
+from minilib.dims import Dim, Equations, Size, broadcast, larger, smaller
 from minilib.engine import Array, Function
 from minilib.graph import kinds
 from minilib.graph.kinds import Leaf
@@ -65,16 +65,20 @@ def product(x: Sizes, y: Sizes, equations: Equations) -> Sizes:
 
 
 def sliced(index: Sequence[Any], x: Sizes) -> Sizes:
-    """What is left of `x`. An axis of unknown length can be taken whole, or lose some at an end."""
+    """What is left of `x`. Raises ValueError for a place, or an axis, that it does not have."""
     made: list[Any] = []
+    if (named := sum(part is not None and part is not Ellipsis for part in index)) > len(x):
+        raise ValueError(f"an index of {named} axes into {Shape(x)}")
     axes = iter(x)
     for part in index:
         if part is None:
             made.append(1)
         elif part is Ellipsis:
-            made += itertools.islice(axes, len(x) - sum(p is not None and p is not Ellipsis for p in index))
+            made += itertools.islice(axes, len(x) - named)
         elif isinstance(part, slice):
             made.append(_length(part, next(axes)))
+        elif not isinstance(part, int | np.integer | Dim):
+            raise TypeError(f"an index holds integers and slices, not {part!r}")
         else:
             n = next(axes)
             if not isinstance(n, Dim) and not -n <= part < n:
@@ -85,9 +89,14 @@ def sliced(index: Sequence[Any], x: Sizes) -> Sizes:
 def _length(part: slice, n: Size) -> Size:
     if not isinstance(n, Dim) and not any(isinstance(end, Dim) for end in (part.start, part.stop)):
         return len(range(n)[part])
-    start, stop, step = part.start or 0, n if part.stop is None else part.stop, part.step or 1
-    ends = [end + n if not isinstance(end, Dim) and end < 0 else end for end in (start, stop)]
-    return (ends[1] - ends[0] + step - 1) // step
+    step = part.step or 1
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+    ends = [low, high] if step > 0 else [high, low]
+    for i, end in enumerate((part.start, part.stop)):
+        if end is not None:
+            ends[i] = smaller(larger(end + n if not isinstance(end, Dim) and end < 0 else end, low), high)
+    taken = (ends[1] - ends[0] + step - (1 if step > 0 else -1)) // step
+    return taken if part.start is None or part.stop is None else larger(taken, 0)
 
 
 def joined(f: Any, shapes: Sequence[Sizes], equations: Equations) -> Sizes:
@@ -190,8 +199,6 @@ def dtype_of(f: Function, inputs: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _where(array: Array, out: Array, inputs: Sequence[Array]) -> int | None:
-    if array is None:
-        return None
     for i, x in enumerate((*inputs, out)):
         if array is x:
             return i if i < len(inputs) else -1

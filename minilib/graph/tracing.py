@@ -36,7 +36,8 @@ def trace(function: Callable[..., Any], *examples: Any, batch: bool = True) -> P
     `examples` are arrays or tensors. With `batch` the program takes any length where the first axis of an
     example is as long as the first example's: it is traced at three lengths, and what grows with them becomes
     a size. Raises ValueError where the traces differ otherwise: a number that was drawn or read is not in a
-    program. The truth of a condition is that of the examples, and each run checks that it still holds.
+    program. The truth of a condition is that of the examples, and each run checks that it still holds. What
+    is detached, or computed within no_grad, counts as a constant for gradients.
     """
     arrays = [np.asarray(x.data if is_tensor(x) else x) for x in examples]
     batch = batch and bool(arrays) and arrays[0].ndim > 0
@@ -109,16 +110,21 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
             source(kinds.Placeholder(), shape, x.dtype, f"input_{i}")
             for i, (x, shape) in enumerate(zip(arrays, shapes))
         ]
-        variables = {name: Variable(array, name=name) for name, (array, _) in kept.items()}
+        variables = {
+            name: Variable(array, tensors[name].requires_grad, name) for name, (array, _) in kept.items()
+        }
         reads = {name: make(kinds.Identity(), variable) for name, variable in variables.items()}
         guards: list[Node] = []
         values: dict[Node, Array] = {variables[name]: array for name, (array, _) in kept.items()}
         graph.decide = partial(_decide, guards, dict(zip(inputs, arrays)), values)
+        detached: list[Any] = [(kind, kind.detach) for kind in TENSORS]
         try:
+            for kind, _ in detached:
+                kind.detach = lambda x: leaf_of(make(kinds.Stop(), x.data))
             for name, tensor in tensors.items():
                 tensor.data, tensor._grad = reads[name], None
             made = function(*(map(leaf_of, inputs) if TENSORS else inputs))
-            outputs = structured(made, lambda x: _node_of(x))
+            outputs = structured(made, _node_of)
             updates = [
                 assign(variables[name], tensor.data)
                 for name, tensor in tensors.items()
@@ -131,6 +137,8 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
         finally:
             for name, tensor in tensors.items():
                 tensor.data, tensor._grad = kept[name]
+            for kind, detach in detached:
+                kind.detach = detach
         graph.stale = graph.decide = None
         updates = [*updates, *([group(*guards, name="guards")] if guards else [])]
     return Program(graph, inputs, outputs, updates, {variables[name]: tensors[name] for name in tensors})
@@ -181,26 +189,23 @@ def _tensors_in(thing: Any, name: str, seen: set[int]) -> Iterator[tuple[str, An
         for part in (thing.func, *thing.args, *thing.keywords.values()):
             yield from _tensors_in(part, name, seen)
     elif inspect.ismethod(thing):
-        yield from _tensors_in(thing.__self__, name, seen)
-        yield from _tensors_in(thing.__func__, name, seen)
+        for part in (thing.__self__, thing.__func__):
+            yield from _tensors_in(part, name, seen)
     elif inspect.isfunction(thing):
         found = inspect.getclosurevars(thing)
         for key, part in {**found.nonlocals, **found.globals}.items():
             if not inspect.ismodule(part) and not inspect.isclass(part):
                 yield from _tensors_in(part, key, seen)
-    elif isinstance(thing, list | tuple):
-        for i, part in enumerate(thing):
+    elif isinstance(thing, list | tuple | dict):
+        for i, part in thing.items() if isinstance(thing, dict) else enumerate(thing):
             yield from _tensors_in(part, f"{name}.{i}", seen)
-    elif isinstance(thing, dict):
-        for key, part in thing.items():
-            yield from _tensors_in(part, f"{name}.{key}", seen)
 
 
 # Any batch through one program
 
 
 def generalised(traces: Sequence[Program]) -> Program:
-    """The first of three traces, with a size in the place of each number that grows with the batch."""
+    """The first of the traces, with a size in the place of each number that grows with the batch."""
     first = traces[0]
     rows = [program.graph.nodes for program in traces]
     if len({len(nodes) for nodes in rows}) > 1:

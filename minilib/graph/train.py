@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from minilib.graph.gradients import gradients
-from minilib.graph.nodes import XP, Node, constant, during, make, name_scope
+from minilib.graph.gradients import gradients, listed
+from minilib.graph.nodes import XP, Node, constant, during, graph_of, make, name_scope
 from minilib.graph.session import Session
 from minilib.graph.variables import Variable, assign, assign_add, global_variables, group, trainable_variables
 from minilib.operations import Sqrt
@@ -24,35 +24,39 @@ __all__ = [
 
 
 class Optimizer:
-    """`minimize(loss)` is a node that changes all trainable variables by one step."""
+    """`minimize(loss)` is a node that changes trainable variables, or those of a list, by one step."""
 
-    def __init__(self, learning_rate: Any, name: str) -> None:
-        self.learning_rate, self.name = learning_rate, name
+    def __init__(self, learning_rate: Any, name: str | None = None) -> None:
+        self.learning_rate, self.name = learning_rate, name or type(self).__name__.removesuffix("Optimizer")
         self.slots: dict[tuple[Any, str], Variable] = {}
 
-    def minimize(self, loss: Node, global_step: Any = None, var_list: Sequence[Any] | None = None) -> Node:
+    def minimize(
+        self, loss: Node, global_step: Any = None, var_list: Any = None, name: str | None = None
+    ) -> Node:
         """Gradients and step in one. Raises ValueError where the loss depends on no variable."""
-        return self.apply_gradients(self.compute_gradients(loss, var_list), global_step)
+        return self.apply_gradients(self.compute_gradients(loss, var_list), global_step, name)
 
-    def compute_gradients(self, loss: Node, var_list: Sequence[Any] | None = None) -> list[tuple[Any, Any]]:
+    def compute_gradients(self, loss: Node, var_list: Any = None) -> list[tuple[Any, Any]]:
         """Pairs of a gradient, or None, and its variable."""
-        with loss.graph.as_default():
-            variables = trainable_variables() if var_list is None else list(var_list)
-            if not variables:
-                raise ValueError(f"minimize: the graph of {loss.name} has no trainable variable")
+        with graph_of("minimize", [loss]).as_default():
+            variables = trainable_variables() if var_list is None else listed(var_list)
             return list(zip(gradients(loss, variables), variables))
 
-    def apply_gradients(self, grads_and_vars: Sequence[tuple[Any, Any]], global_step: Any = None) -> Node:
+    def apply_gradients(
+        self, grads_and_vars: Sequence[tuple[Any, Any]], global_step: Any = None, name: str | None = None
+    ) -> Node:
         """A node that changes each variable by its gradient."""
         pairs = [(grad, v) for grad, v in grads_and_vars if grad is not None]
         if not pairs:
             raise ValueError("no gradient for any variable: the loss depends on none of them")
-        with pairs[0][1].graph.as_default(), name_scope(self.name):
-            steps = self.prepare(pairs[0][1].dtype)
-            # All gradients are older than all assignments, so each is of the values before the step.
-            steps += [node for grad, v in pairs for node in self.update(v, grad)]
-            steps += [] if global_step is None else [assign_add(global_step, 1)]
-            return group(*steps, name="update")
+        graph = pairs[0][1].graph
+        with graph.as_default():
+            with name_scope(self.name) as scope:
+                steps = self.prepare(pairs[0][1].dtype)
+                # All gradients are older than all assignments, so each is of the values before the step.
+                steps += [node for grad, v in pairs for node in self.update(v, grad)]
+                steps += [] if global_step is None else [assign_add(global_step, 1)]
+            return group(*steps, name=name or f"{scope.removeprefix(graph.scope)}update")
 
     def prepare(self, dtype: Any) -> list[Node]:
         """What is done once in a step, before the first variable changes."""
@@ -77,9 +81,6 @@ class Optimizer:
 
 class GradientDescentOptimizer(Optimizer):
     """v - learning_rate * gradient"""
-
-    def __init__(self, learning_rate: Any, name: str = "GradientDescent") -> None:
-        super().__init__(learning_rate, name)
 
     def update(self, v: Any, grad: Node) -> list[Node]:
         return [assign(v, v - self.rate(v.dtype) * grad)]
@@ -120,7 +121,7 @@ class AdamOptimizer(Optimizer):
 
     def prepare(self, dtype: Any) -> list[Node]:
         """Count the steps; the corrections of both means come to one factor for all variables."""
-        self.step = self.step or Variable(np.float64(0), False, "step")
+        self.step = Variable(np.float64(0), False, "step") if self.step is None else self.step
         count = self.step + 1.0
         self.root = make(Sqrt(), 1.0 - constant(np.float64(self.beta2)) ** count)
         self.scale = self.rate(np.float64) * self.root / (1.0 - constant(np.float64(self.beta1)) ** count)
@@ -169,13 +170,16 @@ class Saver:
             raise ValueError("Saver: there is no variable to save: make them before")
         self.max_to_keep, self.last_checkpoints = max_to_keep, list[str]()
 
-    def save(self, session: Session, path: str | Path, global_step: int | None = None) -> str:
+    def save(self, session: Session, path: str | Path, global_step: Any = None) -> str:
         """Write the values that the session has to `path`, or `path`-`global_step`, and return which.
 
-        Raises RuntimeError for a variable without a value.
+        Raises RuntimeError for a variable without a value, FileNotFoundError where there is no such folder.
         """
         from safetensors.numpy import save_file
 
+        global_step = session.run(global_step) if isinstance(global_step, Node) else global_step
+        if not Path(path).parent.is_dir():
+            raise FileNotFoundError(f"save: there is no folder {Path(path).parent}")
         path = str(path if global_step is None else f"{path}-{global_step}")
         values = session.run(self.variables)
         save_file({name: np.array(value, order="C") for name, value in values.items()}, path)
@@ -185,13 +189,13 @@ class Saver:
         return path
 
     def restore(self, session: Session, path: str | Path) -> None:
-        """Give all variables the values in the file. Raises ValueError where it is of another program."""
+        """Give its variables the values in the file. Raises ValueError for a file of another program."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
         try:
             values: Mapping[str, Any] = load_file(str(path))
-        except SafetensorError as error:
+        except (SafetensorError, OSError) as error:
             raise ValueError(f"restore: {path} is no file of safetensors: {error}") from None
         for name, v in self.variables.items():
             found = values.get(name)
@@ -202,4 +206,4 @@ class Saver:
                     f"{there}"
                 )
         for name, v in self.variables.items():
-            session.state[v] = np.array(values[name])  # our own: a plan may write into it
+            session.give(v, values[name])

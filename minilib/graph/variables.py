@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from minilib.graph import kinds
-from minilib.graph.nodes import Node, as_array, constant, during, get_default_graph, sessions, source
+from minilib.graph.nodes import Node, as_array, constant, during, entered, get_default_graph, graph_of, source
+from minilib.graph.session import leaves
 
 
 class Variable(Node):
@@ -28,7 +27,7 @@ class Variable(Node):
             self.initializer = _assign(self, value)
         graph.variables.append(self)
 
-    def assign(self, value: Any, name: str | None = None) -> Node:
+    def assign(self, value: Any, name: str | None = None, **_: Any) -> Node:
         return assign(self, value, name)
 
     def assign_add(self, delta: Any, name: str | None = None) -> Node:
@@ -44,11 +43,13 @@ class Variable(Node):
 
     def load(self, value: Any, session: Any = None) -> None:
         """Set the value in a session, without a node."""
-        (session or sessions.entered[-1]).state[self] = np.array(as_array(value, self.dtype))
+        entered(session, self.name).give(self, value)
 
 
-def assign(ref: Node, value: Any, name: str | None = None) -> Node:
-    """A node that gives a variable a new value in the session, and has it as its own."""
+def assign(
+    ref: Node, value: Any, name: str | None = None, validate_shape: bool = True, use_locking: Any = None
+) -> Node:
+    """A node that gives a variable a new value of its shape in the session, and has it as its own."""
     if not isinstance(ref, Variable):
         raise TypeError(f"assign: {ref!r} is no variable: only tf.Variable keeps a value")
     if not isinstance(value, Node):
@@ -58,10 +59,7 @@ def assign(ref: Node, value: Any, name: str | None = None) -> Node:
         raise TypeError(f"assign: {value.dtype} into {ref.name}, which is {ref.dtype}: use tf.cast")
     if value.shape is not None and ref.shape is not None:
         try:
-            if len(value.shape) != len(ref.shape):
-                raise ValueError
-            for n, m in zip(value.shape, ref.shape):
-                ref.graph.equations.equate(n, m)
+            ref.graph.equations.bind(value.shape, ref.shape)
         except ValueError:
             raise ValueError(f"assign: shape {value.shape} into {ref.name} of shape {ref.shape}") from None
     return _assign(ref, value, name)
@@ -82,11 +80,11 @@ def assign_sub(ref: Node, value: Any, name: str | None = None) -> Node:
     return assign(ref, ref - value, name)
 
 
-def group(*inputs: Node, name: str = "group_deps") -> Node:
-    """A node without a value, behind all of `inputs`."""
-    node = source(kinds.Nothing(), (), bool, name)
-    node.controls = (*node.controls, *inputs)
-    return node
+def group(*inputs: Any, name: str = "group_deps") -> Node:
+    """A node without a value, behind all of `inputs`: nodes, and lists of them."""
+    graph = graph_of("group", nodes := leaves(inputs), get_default_graph())
+    with during(graph, controls=(*graph.controls, *nodes)):
+        return source(kinds.Nothing(), (), bool, name)
 
 
 def no_op(name: str = "NoOp") -> Node:

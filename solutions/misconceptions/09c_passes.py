@@ -50,14 +50,14 @@
 +             reads = tuple((id(x), 0) for x in new.inputs)
 
 # %% exercise=9.13 hint="One assignment makes all variables new in yours: those that were not written are read twice for nothing. Count for each variable by itself."
--             versions[node.f.variable] = versions.get(node.f.variable, 0) + 1
+-             versions[v] = versions.get(v, 0) + 1
 +             versions[None] = versions.get(None, 0) + 1
 
 -             reads = tuple((id(x), versions.get(x, 0)) for x in new.inputs)
 +             reads = tuple((id(x), versions.get(None, 0) * isinstance(x.f, kinds.Stored)) for x in new.inputs)
 
 # %% exercise=9.13 hint="Behind an assignment you keep apart even nodes that read no variable. Count for each variable by itself, and put its count beside that input alone."
--             versions[node.f.variable] = versions.get(node.f.variable, 0) + 1
+-             versions[v] = versions.get(v, 0) + 1
 +             versions[None] = versions.get(None, 0) + 1
 
 -             reads = tuple((id(x), versions.get(x, 0)) for x in new.inputs)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -237,6 +239,172 @@ def test_bad_input_gets_one_line() -> None:
     tf.get_default_graph().finalize()
     assert "finalised" in problem(lambda: tf.constant(1.0))
     assert tf.compile(y, [x]).nodes == 2  # which asks nothing more of the graph
+
+
+REFUSED: dict[str, Callable[[Any, Any], Any]] = {  # by what is said: of a matrix and a variable
+    "cast one": lambda m, v: tf.where(m > 0, m, tf.zeros([2, 3], tf.float64)),
+    "Cat|concat: .* cast one": lambda m, v: tf.concat([tf.constant([1]), tf.constant([1.5])], 0),
+    "axis=2 is out": lambda m, v: tf.concat([m, m], 2),
+    "a list of nodes": lambda m, v: tf.concat([], 0),
+    "labels of shape": lambda m, v: tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels=[[0], [1]], logits=m
+    ),
+    "labels of shape .2,.": lambda m, v: tf.nn.softmax_cross_entropy_with_logits(labels=[1.0, 0.0], logits=m),
+    "cannot be cut": lambda m, v: tf.split(m, 2, 1),
+    "cut into .1, 1.": lambda m, v: tf.split(m, [1, 1], 1),
+    "have length 1": lambda m, v: tf.squeeze(m, 0),
+    "an index of 3 axes": lambda m, v: m[0, 0, 0],
+    "integers and slices": lambda m, v: m[1.5],
+    "booleans pick": lambda m, v: m[m > 0],
+    "name not each axis": lambda m, v: tf.slice(m, [0], [1]),
+    "None is no length": lambda m, v: tf.zeros([None, 3]),
+    "no axis has": lambda m, v: tf.zeros([-1, 2]),
+    "do not fill": lambda m, v: tf.constant([1.0, 2.0], shape=[1]),
+    "gradients: there is no node": lambda m, v: tf.gradients([], v),
+    "gradients: needs nodes, not None": lambda m, v: tf.gradients(m, [None]),
+    "gradients: needs nodes, not 3.0": lambda m, v: tf.gradients(3.0, v),
+    "minimize: needs nodes": lambda m, v: tf.train.GradientDescentOptimizer(0.1).minimize(3.0),
+    "optimise: needs nodes": lambda m, v: tf.optimise([m, None]),
+    "group: needs nodes": lambda m, v: tf.group(3),
+    "control_dependencies: needs nodes": lambda m, v: tf.control_dependencies([3]),
+    "float64 of shape .200,. is no int32": lambda m, v: run(
+        tf.placeholder(tf.int32), {tf.placeholder(tf.int32): np.ones(200)}
+    ),
+    "out of the bounds of int32": lambda m, v: run(m, {tf.placeholder(tf.int32): 2**40}),
+    "out of the bounds of uint8": lambda m, v: run(m, {tf.placeholder(tf.uint8): -1}),
+    "has unknown axes": lambda m, v: tf.reshape(tf.placeholder(tf.float32), [-1, 2]),
+    "assign: shape .3,. into": lambda m, v: v.load(np.ones(3), tf.Session()),
+    "no session is open": lambda m, v: v.load(np.ones(2)),
+    "no folder": lambda m, v: tf.train.Saver([v]).save(tf.Session(), "/nowhere/model"),
+    "no file of safetensors": lambda m, v: tf.train.Saver([v]).restore(tf.Session(), "/tmp"),
+}
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_what_does_not_fit_is_refused_in_one_line(said: str) -> None:
+    m, v = tf.ones([2, 3], name="m"), tf.Variable([1.0, 2.0], name="v")
+    with pytest.raises((ValueError, TypeError, IndexError, FileNotFoundError)) as caught:
+        REFUSED[said](m, v)
+    text = str(caught.value)
+    assert re.search(said, text) and "\n" not in text and len(text) < 200, text
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda v, other: tf.group(other),
+        lambda v, other: tf.control_dependencies([other]),
+        lambda v, other: v.assign(other),
+        lambda v, other: tf.Variable(other),
+        lambda v, other: tf.cond(tf.constant(True), lambda: v + 0.0, lambda: other + 0.0),
+        lambda v, other: tf.gradients([v * 2.0, other], v),
+        lambda v, other: tf.optimise([v, other]),
+    ],
+)
+def test_a_node_of_another_graph_is_refused_where_it_is_given(use: Callable[[Any, Any], Any]) -> None:
+    with tf.Graph().as_default():
+        other = tf.constant(1.0)
+    assert "another graph" in problem(lambda: use(tf.Variable(1.0), other))
+
+
+def test_a_variable_keeps_its_shape() -> None:
+    v, u = tf.Variable([1.0, 2.0], name="v"), tf.placeholder(tf.float32)
+    a = v.assign(u)
+    with tf.Session() as s:
+        for do in (lambda: s.run(a, {u: np.ones(3)}), lambda: tf.compile(a, [u]).run(np.ones(3), session=s)):
+            assert "shape (3,) into v" in problem(do)
+        s.run(a, {u: [3.0, 4.0]})
+        assert s.run(v).tolist() == [3, 4]
+
+
+def test_a_checkpoint_needs_an_open_session_of_its_graph(tmp_path: Path) -> None:
+    v, step = tf.Variable(1.0, name="v"), tf.Variable(3, name="step")
+    saver = tf.train.Saver([v])
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        path = saver.save(s, tmp_path / "m", global_step=step)
+        assert path.endswith("m-3")
+    assert "closed" in problem(lambda: saver.restore(s, path))
+    assert "another graph" in problem(lambda: saver.restore(tf.Session(graph=tf.Graph()), path))
+
+
+def _found(node: Any, feeds: Any = None) -> Any:
+    return np.asarray(run(node, feeds)).tolist()
+
+
+def test_integers_stay_integers() -> None:
+    assert tf.constant(3000000000).dtype == tf.int64 and tf.constant(3).dtype == tf.int32
+    n = tf.constant([1, 2, 4])
+    for node, value in ((tf.reduce_sum(n), 7), (tf.reduce_mean(n), 2), (tf.reduce_sum(n, []), [1, 2, 4])):
+        assert node.dtype == tf.int32 and _found(node) == value
+    assert tf.gradients(tf.cast(n, tf.float32), n) == [None]
+    assert _found(tf.reduce_mean(tf.ones([2, 3]), np.array([0, 1]))) == 1
+
+
+def test_sizes_may_be_computed_from_shapes() -> None:
+    x, known = tf.placeholder(tf.float32, (None, 2, 3), name="x"), tf.ones([4, 6])
+    s = tf.shape(x)
+    shapes = [
+        tf.reshape(x, [-1, s[1] * s[2]]).shape, tf.reshape(x, tf.stack([s[0] * 2, 3])).shape,
+        tf.reshape(x, tf.concat([s[:1], [6]], 0)).shape, tf.zeros([tf.shape(known)[0], 3]).shape,
+        tf.reshape(known, [tf.shape(known)[0], 2, 3]).shape,
+    ]  # fmt: skip
+    assert list(map(str, shapes)) == ["(x_0, 6)", "(2*x_0, 3)", "(x_0, 6)", "(4, 3)", "(4, 2, 3)"]
+
+
+def test_unknown_batches_that_meet_are_one() -> None:
+    x, y = (tf.placeholder(tf.float32, (None, 2)) for _ in range(2))
+    tf.gradients(x * x, x, -y)
+    assert x.shape == y.shape
+    a, b = (tf.placeholder(tf.float32, (None, 2)) for _ in range(2))
+    assert _found(tf.cond(tf.constant(True), lambda: a, lambda: b), {a: [[1, 2]], b: [[3, 4]]}) == [[1, 2]]
+    assert a.shape == b.shape
+
+
+def test_scopes_are_left_and_entered_again() -> None:
+    with tf.name_scope(None, "dense", [1.0]) as scope, tf.name_scope("in"), tf.name_scope(None):
+        assert tf.constant(1.0, name="a").name == "a"
+    with tf.name_scope("other"), tf.name_scope(scope):
+        assert tf.constant(1.0, name="b").name == "dense/b" and tf.constant(1.0, name=scope).name == "dense"
+    a = tf.constant(1.0, name="first")
+    assert tf.cast(x=a, dtype=tf.float32, name="second").name == "second" and a.name == "first"
+    w = tf.Variable(1.0)
+    assert (
+        tf.train.GradientDescentOptimizer(0.1).minimize(w * w, var_list=w, name="train_op").name == "train_op"
+    )
+
+
+def test_more_of_what_programs_of_tensorflow_use() -> None:
+    x, w = tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.Variable(2.0)
+    rows = tf.where(tf.constant([True, False]), x, -x)
+    assert _found(rows) == [[1, 2], [-3, -4]]
+    assert tf.zeros_like(x, dtype=tf.int32).dtype == tf.int32 and tf.expand_dims(x, dim=0).shape == (1, 2, 2)
+    assert _found(tf.constant([1.0, 2.0], shape=[4])) == [1, 2, 2, 2]
+    assert _found(tf.transpose(x, np.array([1, 0]))) == [[1, 3], [2, 4]] and x[tf.newaxis].shape == (1, 2, 2)
+    assert np.allclose(_found(tf.nn.softmax([[1.0, 1.0]], dim=0)), 1)
+    losses = [
+        tf.nn.softmax_cross_entropy_with_logits(labels=[[0, 1]], logits=[[0.0, 0.0]]),
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[1], logits=[[0.0, 0.0]]),
+    ]
+    assert np.allclose(run(losses), np.log(2))
+    adam = tf.train.AdamOptimizer(0.1)
+    steps = tf.group([adam.minimize(w * w), adam.minimize(w * 2.0)])
+    with tf.Session() as s, s.as_default():
+        s.run(tf.global_variables_initializer(), options=None, run_metadata=None)
+        assert isinstance(s.run(w), np.float32) and {2.0: "two"}[w.eval()] == "two"
+        assert isinstance(tf.compile(w).run(session=s), np.float32)
+        s.run([w.assign(3.0, use_locking=True), steps])
+    with tf.control_dependencies([steps]), tf.control_dependencies(None):
+        assert not tf.identity(x).controls
+    assert tf.gradients(w * w, [w], stop_gradients=None)[0] is not None
+
+
+def test_draws_in_one_side_of_cond_differ() -> None:
+    tf.set_random_seed(1)
+    apart = tf.cond(
+        tf.constant(True), lambda: tf.random_normal([5]) - tf.random_normal([5]), lambda: tf.zeros([5])
+    )
+    assert run(apart).all()
 
 
 def test_a_checkpoint_brings_back_numbers_and_arrays(tmp_path: Path) -> None:
@@ -607,6 +775,113 @@ def small_network() -> tuple[Any, Any, Any]:
     return x, loss, tf.gradients(loss, weights)
 
 
+def _fed_constant() -> Any:
+    x, c = tf.placeholder(tf.float32, ()), tf.constant(1.0)
+    y = -x
+    return [x * c, x**c, x - c, c + c, -y], {x: 3.0, c: 10.0, y: 2.0}, [30, 3**10, -7, 20, -2]
+
+
+def _fed_zeros() -> Any:
+    x, zeros = tf.placeholder(tf.float32, (2,)), tf.zeros([2])
+    return [x - zeros], {x: [1.0, 2.0], zeros: [1.0, 1.0]}, [[0, 1]]
+
+
+def _fed_exponent() -> Any:
+    x, n = tf.constant(3.0), tf.constant(2.0)
+    return tf.gradients(x**n, x), {n: 3.0}, [27]
+
+
+def _assigned_in_cond() -> Any:
+    w, p = tf.Variable(1.0), tf.placeholder(tf.bool, [])
+    before, c = w * 2.0, tf.cond(p, lambda: w.assign_add(10.0), lambda: tf.identity(w))
+    return [before, c, w * 2.0], {p: True}, [2, 11, 22]
+
+
+def _read_behind_an_assignment_in_cond() -> Any:
+    w = tf.Variable(1.0)
+
+    def changed() -> Any:
+        with tf.control_dependencies([w.assign(5.0)]):
+            return tf.identity(w)
+
+    return [tf.cond(tf.constant(True), changed, lambda: w)], {}, [5]
+
+
+def _fed_and_assigned() -> Any:
+    v = tf.Variable([1.0, 2.0])
+    return [v.assign(v + 1.0), v * 2.0], {v: [5.0, 6.0]}, [[6, 7], [10, 12]]
+
+
+def _assigned_twice() -> Any:
+    v = tf.Variable([1.0, 2.0])
+    double = v * 2.0
+    with tf.control_dependencies([v.assign([7.0, 8.0])]):
+        return [v.assign(double)], {}, [[2, 4]]
+
+
+def _given_on_by_cond() -> Any:
+    x = tf.placeholder(tf.float32, (2, 2))
+    h = tf.matmul(x, x)
+    c = tf.cond(tf.constant(True), lambda: h, lambda: x)
+    return [tf.matmul(tf.matmul(c, x), x) + c], {x: np.eye(2) * 2}, [np.eye(2) * 20]
+
+
+def _cut(rows: int, *index: Any) -> Any:
+    x = tf.placeholder(tf.float32, (None, 2))
+    part, value = x[index], np.arange(2.0 * rows).reshape(rows, 2) + 1
+    grad = np.zeros((rows, 2))
+    grad[index] = 2 * value[index]
+    fetches = [part * 2.0, tf.reduce_mean(part) * tf.ones([]), *tf.gradients(part * part, x)]
+    return fetches, {x: value}, [value[index] * 2, value[index].mean(), grad]
+
+
+def _signed_zeros() -> Any:
+    x = tf.placeholder(tf.float32, (2,))
+    return [1 / (x - tf.fill([2], -0.0)), 1 / tf.fill([2], -0.0), 1 / tf.fill([2], 0.0)], {x: [-0.0, 0.0]}, [
+        [np.inf, np.inf], [-np.inf] * 2, [np.inf] * 2,
+    ]  # fmt: skip
+
+
+CUTS = [
+    (rows, index)
+    for rows in (1, 2, 5)
+    for index in (
+        slice(3), slice(-3, None), slice(None, None, -1), slice(None, None, -2), slice(0, 3),
+        slice(3, None, -1),
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        _fed_constant, _fed_zeros, _fed_exponent, _assigned_in_cond, _read_behind_an_assignment_in_cond,
+        _fed_and_assigned, _assigned_twice, _given_on_by_cond, _signed_zeros,
+        *(partial(_cut, *case) for case in [*CUTS, (5, slice(1, -1)), (3, slice(1, None, 2))]),
+    ],
+)  # fmt: skip
+def test_a_run_passes_and_a_plan_give_what_tensorflow_does(program: Callable[[], Any]) -> None:
+    fetches, feeds, expected = program()
+    better, plan = tf.optimise(fetches, list(feeds)), tf.compile(fetches, list(feeds))
+    with np.errstate(divide="ignore"):
+        found = [run(fetches, feeds), run(better, feeds)]
+        with tf.Session() as s:
+            s.run(tf.global_variables_initializer())
+            found.append(plan.run(*feeds.values(), session=s))
+    for way in found:
+        assert [np.shape(v) for v in way] == [np.shape(v) for v in expected]
+        assert all(np.allclose(a, b) for a, b in zip(way, expected)), way
+
+
+def test_a_cut_of_an_unknown_axis_is_a_size() -> None:
+    x = tf.placeholder(tf.float32, (None, 2), name="x")
+    shapes = [
+        str(x[cut].shape[0]) for cut in (slice(3), slice(-3, None), slice(3, None), slice(None, None, -1))
+    ]
+    assert shapes == ["min(3, x_0)", "min(3, x_0)", "-min(3, x_0) + x_0", "x_0"]
+    assert (x[1:] + x[:-1]).shape == x[1:].shape
+
+
 def test_planned_memory_is_near_what_lives_at_once() -> None:
     x, loss, grads = small_network()
     inference, training = tf.compile(loss, [x]), tf.compile([loss, grads], [x])
@@ -816,6 +1091,27 @@ def test_the_truth_of_a_condition_is_checked_in_each_run() -> None:
     assert program.run(np.ones((1, 2), np.float32)).tolist() == [[2, 2]]
     with pytest.raises(ValueError, match="traced where Compare"):
         program.run(-np.ones((2, 2), np.float32))
+
+
+def _without_grad(x: Any) -> Any:
+    with t.no_grad():
+        frozen = x * 2
+    return (frozen * x).sum()
+
+
+@pytest.mark.parametrize("f", [lambda x: (x.detach() * 2 * x).sum(), _without_grad])
+def test_what_is_detached_counts_as_a_constant(f: Callable[[Any], Any]) -> None:
+    program, x = tf.trace(f, np.ones((3, 2), np.float32)), np.full((4, 2), 3.0, np.float32)
+    (g,) = tf.gradients(program.outputs, program.inputs)
+    assert program.session.run(g, {program.inputs[0]: x}).tolist() == (2 * x).tolist()
+    assert t.tensor([1.0]).detach().data.tolist() == [1.0]
+
+
+def test_only_what_wants_a_gradient_is_trainable() -> None:
+    w, u = t.tensor([1.0], requires_grad=True), t.tensor([2.0])
+    program = tf.trace(lambda x: x * w * u, np.ones((3, 1), np.float32))
+    assert {v.name: v.trainable for v in program.parameters} == {"w": True, "u": False}
+    assert "booleans pick" in problem(lambda: tf.trace(lambda x: x[x > 0].sum(), np.ones((3, 1), np.float32)))
 
 
 def test_what_tracing_would_lose_is_found() -> None:
