@@ -41,7 +41,7 @@ LIMITS = {"AS", "CPU", "NPROC", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE"
 CHANGEABLE = re.compile(  # the modules that answers are likely to patch
     r"builtins|sys|os|os\.path|posixpath|io|math|cmath|random|time|json|operator|functools|itertools|copy"
     r"|gc|tracemalloc|threading|signal|warnings|collections|dataclasses|contextlib|types|typing"
-    r"|(coursekit|warplens|minilib)(\..*)?|numpy(\.(random|linalg|fft|testing))?"
+    r"|(coursekit|warplens|minilib)(\..*)?|numpy(\..*)?"
     r"|IPython\.(display|core\.display(_functions|hook|pub)?)|ipykernel\.(displayhook|zmqshell)",
 ).fullmatch
 OF_TESTS = "coursekit.box"
