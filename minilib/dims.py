@@ -341,6 +341,7 @@ def smaller(a: Size, b: Size) -> Any:
 
 
 def larger(a: Size, b: Size) -> Any:
+    """The larger of two sizes: what is left of both beside the smaller."""
     return a + b - smaller(a, b)
 
 

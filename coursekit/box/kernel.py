@@ -49,7 +49,7 @@ STANDARD = os.path.dirname(os.__file__)  # where Python's own library is
 COPIED = ("", "random", "linalg", "fft", "testing")  # parts of NumPy of which hidden tests have their own
 MOST_TOLD = 4000  # characters of an error's message
 REQUESTS = ("restore", "answer", "test")
-MODULES = {type(one) for one in sys.modules.values()}
+MODULES: set[type] = set()  # classes that modules have before any answer
 LATE = "numpy.testing"  # of the above, what an answer may be the first to import
 OF_THE_COURSE = ("warplens", "minilib")  # an answer may go on where these stop, as in `@add_to(Tensor)`
 NOT_TAKEN_BACK = ("sys.addaudithook", "ctypes.")  # events after which a process is not what it was
@@ -228,6 +228,7 @@ class State:
         self.names = dict(shell.user_ns)
         self.seen = {name for name, value in self.names.items() if not self.of_tests(name, value)}
         self.modules = dict(sys.modules)
+        MODULES.update(type(one) for one in (*self.modules.values(), *self.names.values()))
         self.saved = [(thing, dict(vars(thing))) for thing in self.things()]
         self.lists = [(items, copy(items)) for items in self.shell_lists()]
         self.contents = [(items, copy(items)) for items in self.containers()]
@@ -246,7 +247,8 @@ class State:
         self.rebound: list[str] = []
         self.seed(0)
         if sealed:
-            subprocess._fork_exec = _posixsubprocess.fork_exec = refused  # type: ignore[attr-defined, assignment]
+            refuse = refusing(seal.REFUSAL.format("fork_exec"))  # no audit event tells of it
+            subprocess._fork_exec = _posixsubprocess.fork_exec = refuse  # type: ignore[attr-defined]
             own = [vars(module) for name, module in self.modules.items() if name.startswith(f"{OF_TESTS}.")]
             self.guard.refusal = seal.REFUSAL
             self.guard.refuses = seal.sealed(
@@ -554,9 +556,13 @@ def tasks() -> int:
     return len(threads) + children + len(asyncio.all_tasks())
 
 
-def refused(*_: Any) -> None:
-    """In the place of what starts a process without an audit event."""
-    raise PermissionError("an answer is graded without traces, other processes and raw memory (fork_exec)")
+def refusing(told: str) -> Any:
+    """A function that nobody may call."""
+
+    def refuse(*_: Any) -> None:
+        raise PermissionError(told)
+
+    return refuse
 
 
 def put_back(thing: Any, attributes: dict[str, Any]) -> None:

@@ -837,7 +837,7 @@ def accumulate(model, loss, batches):
 +             if p.grad is not None:
 +                 p.grad = p.grad / max(count, 1)
 
-# %% exercise=3.35 hint="Right with one batch, wrong with several: you divide inside the loop, so that what earlier batches have brought is divided again and again. Divide once, at the end."
+# %% exercise=3.35 hint="You divide after each batch, and so the first ones again and again. Add up all gradients, and divide once, by the count of all targets."
 -         loss_sum, targets = loss_sum + total.item(), targets + count
 -     for p in model.parameters():
 -         if p.grad is not None:

@@ -16,9 +16,12 @@ from coursekit.grading.sandbox import Box, make_library
 pytestmark = pytest.mark.thorough
 
 SET_UP = """
+import types
 import numpy as np
 from coursekit.box.probe import probe, series
 SECRET = 7
+class Late(types.ModuleType): late = 1
+late = Late("late")
 def visible(x): return x
 def made(secret):
     def secretive(x, kept=[1]): return x + secret
@@ -154,6 +157,7 @@ def looked_up(name):
 """
 # What honest answers do, and what looks a little like the above.
 HONEST = {
+    "a module with a class of its own": "assert late.late == 1",
     "a dataclass": "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass A:\n    a: int = 1",
     "a dataclass with slots": "import dataclasses as d\n@d.dataclass(slots=True)\nclass A:\n    a: int = 1",
     "a named tuple": "from collections import namedtuple\nA = namedtuple('A', 'a b')",
