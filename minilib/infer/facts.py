@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from minilib import dims
-from minilib.dims import Dim
+from minilib.dims import Dim, bounds, larger, smaller
 
 __all__ = [
     "DTYPES", "DatumType", "Fact", "FactError", "Shape", "Unknown", "broadcast_shapes", "ceil_div",
-    "flat_axes", "ints", "parse_fact",
+    "flat_axes", "ints", "one_size", "parse_fact",
 ]  # fmt: skip
 
 Size: TypeAlias = "int | Dim | None"
@@ -192,8 +192,8 @@ def ints(value: Any) -> list[Any]:
 
 
 def ceil_div(a: Any, b: Any) -> Any:
-    """a / b, rounded up."""
-    return -(-a // b)
+    """a / b, rounded up, for a b above 0."""
+    return (a + b - 1) // b
 
 
 def broadcast_size(a: Size, b: Size) -> Size:
@@ -206,7 +206,18 @@ def broadcast_size(a: Size, b: Size) -> Size:
         raise FactError(f"sizes {a} and {b} do not fit each other")
     if isinstance(a, int):  # the other is a symbol: 1, or this
         return a
-    return b if isinstance(b, int) else None  # two symbols: one of them may be 1
+    return b if isinstance(b, int) or a is None or b is None else one_size(a, b)
+
+
+def one_size(a: Dim, b: Dim) -> Size:
+    """The size of two axes that are one array's in any run; None where one of them may be 1, the other not."""
+    if larger(a, 0) == larger(b, 0):  # x[2:] and a window of 3, where both are there
+        return min(a, b, key=lambda size: len(str(size)))
+    for one, other in ((a, b), (b, a)):
+        most = bounds(other)[1]
+        if 1 <= most < math.inf and smaller(one, int(most)) == other:  # S rows and the first S of a table
+            return one
+    return None
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

@@ -17,7 +17,7 @@ import numpy as np
 from minilib.dims import at, parse, symbol, symbols_of
 from minilib.infer.buffers import Edge, Pulses, late_window
 from minilib.infer.elementwise import UNARY, axes_of
-from minilib.infer.facts import Fact, product
+from minilib.infer.facts import Fact, one_size, product
 from minilib.infer.layers import windows
 from minilib.infer.model import Graph, ModelError, Node, analyse
 from minilib.infer.state import Memory, Stream
@@ -212,7 +212,7 @@ class Pulsing:
             if (found is None) != (edge is None):
                 raise ModelError(f"{node}: its result {self.facts[name]} cannot be made pulse by pulse")
             if found is not None and edge is not None:
-                if found.length != edge.length:
+                if found.length != edge.length and one_size(found.length, edge.length) is None:
                     raise ModelError(f"{node}: {edge.length} frames become {found.length}")
                 self.new.edges[name] = found
 

@@ -397,6 +397,61 @@ def test_short_inputs_are_answered_as_long_ones(
     assert made.to_numpy().ravel().tolist() == expected
 
 
+PIECES = [("two", np.array([2])), ("less", np.array([-1])), ("off", np.array([-2])), ("none", np.array([0]))]
+PIECES += [("near", np.array([3])), ("most", np.array([2**62])), ("wide", np.zeros((6, 4), np.float32))]
+
+
+@pytest.mark.parametrize(
+    "cut, size, told",
+    [
+        ("x two most", lambda s: len(range(s)[2:]), "S-min(2,S)"),
+        ("x two less", lambda s: len(range(s)[2:-1]), "S-min(3,S)"),
+        ("x off most", lambda s: len(range(s)[-2:]), "min(2,S)"),
+        ("x none near", lambda s: len(range(s)[:3]), "min(3,S)"),
+        ("x near less none two", lambda s: len(range(s)[3:-1:2]), "(S+1)//2-min((S+1)//2,2)"),
+        ("wide none s", lambda s: len(range(6)[:s]), "min(6,S)"),
+        ("wide s most", lambda s: len(range(6)[s:]), "-min(6,S)+6"),
+        ("x off s", lambda s: len(range(s)[-2:s]), "min(2,S)"),
+    ],
+)
+def test_a_slice_of_a_symbol_is_as_long_as_in_python(load: Any, cut: str, size: Any, told: str) -> None:
+    nodes = [node("Shape", "x", "s", end=1), node("Slice", cut, "y")]
+    typed = load(model(nodes, [info("x", "S", 4)], constants=PIECES)).into_model()
+    assert typed.output_fact(0).dump() == f"{told},4,f32"
+    for n in range(8):
+        (y,) = typed.into_runnable().run([np.ones((n, 4), np.float32)])
+        assert len(y.to_numpy()) == size(n) == int(typed.output_fact(0).dim(0).eval({"S": n}))
+
+
+def test_frames_that_a_window_and_a_slice_leave_are_the_same_ones(load: Any) -> None:
+    nodes = [node("Conv", "x w", "c"), node("Slice", "x two most two", "d"), node("Add", "c d", "y")]
+    constants = [*PIECES, ("w", np.ones((1, 1, 3), np.float32))]
+    typed = load(model(nodes, [info("x", 1, 1, "S")], constants=constants)).into_model()
+    assert typed.output_fact(0).dump() == "1,1,S-2,f32"
+    typed.transform(tract.Pulse(4))
+
+
+def test_rows_of_a_table_are_as_many_as_those_that_they_join(load: Any) -> None:
+    nodes = [node("Shape", "x", "s", end=1), node("Slice", "wide none s", "t"), node("Add", "x t", "y")]
+    typed = load(model(nodes, [info("x", "T", 4)], constants=PIECES)).into_model()
+    assert typed.output_fact(0).dump() == "T,4,f32"
+    with pytest.raises(tract.ModelError, match="Add"):
+        typed.into_runnable().run([np.ones((7, 4), np.float32)])
+
+
+def test_a_size_worked_out_below_0_is_no_slices(load: Any) -> None:
+    """x[2:] of one number has 0, and S - 2 is -1."""
+    nodes = [
+        node("Slice", "x two most", "c"), node("Shape", "c", "long"),
+        node("Shape", "x", "s"), node("Sub", "s two", "left"), node("Reshape", "c left", "y"),
+    ]  # fmt: skip
+    typed = load(model(nodes, [info("x", "S")], "long left y", PIECES)).into_model()
+    assert typed.output_fact(2).dump() == "S-min(2,S),f32"
+    for n in range(5):
+        long, left, y = typed.into_runnable().run([np.ones(n, np.float32)])
+        assert (long.to_numpy(), left.to_numpy(), y.to_numpy().size) == (max(n - 2, 0), n - 2, max(n - 2, 0))
+
+
 def test_outputs_share_no_memory(load: Any) -> None:
     twice = model([node("Relu", "x", "y"), node("Identity", "y", "z")], [info("x", 3)], "y z")
     y, z = load(twice).into_model().into_runnable().run([np.ones(3, np.float32)])
