@@ -55,11 +55,9 @@ def reshaped(old: Shape, new: list[Any], allowzero: int = 0) -> tuple[Any, ...]:
         if old is not None and any(n == 0 and i >= len(old) for i, n in enumerate(new)):
             raise FactError(f"Reshape to {new}: 0 copies a size that an array of {len(old)} axes has not")
         new = [(None if old is None else old[i]) if n == 0 else n for i, n in enumerate(new)]
-    unsure = [i for i, n in enumerate(new) if isinstance(n, Dim) and bounds(n)[0] < 0]
-    if unsure:  # of a short input it may be -1
-        new = [
-            (-1 if [i] == unsure and -1 not in new else None) if i in unsure else n for i, n in enumerate(new)
-        ]
+    unsure = [n for n in new if isinstance(n, Dim) and bounds(n)[0] < 0]  # of a short input it may be -1
+    left = -1 if len(unsure) == 1 and -1 not in new else None
+    new = [left if n in unsure else n for n in new]
     total = None if old is None else product(old)
     rest = product([n for n in new if n != -1])
     if -1 not in new:

@@ -210,7 +210,7 @@ def broadcast_size(a: Size, b: Size) -> Size:
 
 
 def one_size(a: Dim, b: Dim) -> Size:
-    """The size of two axes that are one array's in any run; None where one of them may be 1, the other not."""
+    """The size of two axes that are read as one; None where one of them may be 1, and the other more."""
     if larger(a, 0) == larger(b, 0):  # x[2:] and a window of 3, where both are there
         return min(a, b, key=lambda size: len(str(size)))
     for one, other in ((a, b), (b, a)):
