@@ -48,8 +48,11 @@ class Tensor:
 
     def convert_to(self, datum_type: DatumType | Any) -> Tensor:
         """The same numbers of another kind: a DatumType, or a dtype of NumPy's."""
-        kind = datum_type.dtype if isinstance(datum_type, DatumType) else datum_type
-        return Tensor(self.array.astype(kind))
+        kind = datum_type if isinstance(datum_type, DatumType) else DatumType.of(datum_type)
+        try:
+            return Tensor(self.array.astype(kind.dtype))
+        except (ValueError, TypeError) as error:
+            raise ModelError(f"{self.array.dtype} cannot become {kind}: {error}") from None
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same kind, shape and numbers."""
@@ -135,8 +138,13 @@ class SetSymbols:
         return SetSymbols({**self.values, symbol: value})
 
     def apply(self, graph: Graph) -> Graph:
-        sizes = {name: dims.parse(str(value)) for name, value in self.values.items()}
-        for name in sorted(sizes):
+        try:
+            sizes = {name: dims.parse(str(value)) for name, value in self.values.items()}
+        except (AttributeError, ValueError):
+            raise ModelError(
+                f"SetSymbols takes sizes by name, such as {{'B': 1}}, and not {self.values!r}"
+            ) from None
+        for name in sorted(sizes, key=str):
             graph.check_symbol(name)
         inputs = {
             name: Fact(f.dtype, None if f.shape is None else tuple(dims.at(n, sizes) for n in f.shape))
@@ -169,8 +177,8 @@ class _Named:
         return self.memory.seen(self.graph)
 
     def _at(self, names: Sequence[str], i: int, what: str) -> str:
-        if not 0 <= i < len(names):
-            raise ModelError(f"there is no {what} {i}: the model has {len(names)}, counted from 0")
+        if not isinstance(i, int | np.integer) or not 0 <= i < len(names):
+            raise ModelError(f"there is no {what} {i!r}: the model has {len(names)}, counted from 0")
         return names[i]
 
     def input_count(self) -> int:
@@ -271,11 +279,13 @@ class Model(_Named):
 
     def profile_json(self: _Named, inputs: Sequence[Any] | None = None) -> str:
         """What each node costs, in symbols; with inputs also how long it takes."""
-        arrays = None if inputs is None else [getattr(one, "array", one) for one in inputs]
+        arrays = None if inputs is None else arrays_of(self.graph, inputs)
         return profile_json(self.graph, arrays)
 
     def into_runnable(self, most_bytes: int = MOST_BYTES) -> Runnable:
         """What runs, and refuses to where its results would take more than `most_bytes` at one time."""
+        if not isinstance(most_bytes, int | np.integer) or most_bytes < 0:
+            raise ModelError(f"most_bytes is a number of bytes, and not {most_bytes!r}")
         return Runnable(self.graph, most_bytes, self.memory)
 
 
@@ -350,6 +360,8 @@ class Runtime:
 
     def prepare(self, model: Model) -> Runnable:
         """What runs the model there."""
+        if not isinstance(model, Model):
+            raise ModelError(f"a runtime takes what into_model gives, and not {type(model).__name__}")
         return model.into_runnable()
 
 

@@ -7,7 +7,7 @@ is known of is None in a rule, and becomes a symbol of its own ("?1") in a model
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, TypeAlias
@@ -19,7 +19,7 @@ from minilib.dims import Dim, bounds, larger, smaller
 
 __all__ = [
     "DTYPES", "DatumType", "Fact", "FactError", "Shape", "Unknown", "broadcast_shapes", "ceil_div",
-    "flat_axes", "ints", "one_size", "parse_fact",
+    "flat_axes", "ints", "one_size", "parse_fact", "symbols_told",
 ]  # fmt: skip
 
 Size: TypeAlias = "int | Dim | None"
@@ -47,11 +47,10 @@ class DatumType(IntEnum):
     @staticmethod
     def of(dtype: Any) -> DatumType:
         """What tract calls a dtype of NumPy's, or a dtype by its name. Raises FactError for all others."""
-        known = np.dtype(dtype)
-        found = [one for one in DatumType if one.dtype == known]
-        if not found:
-            raise FactError(f"{known} is none of the kinds {', '.join(DatumType.__members__)}")
-        return found[0]
+        try:
+            return next(one for one in DatumType if one.dtype == np.dtype(dtype))
+        except (StopIteration, TypeError):
+            raise FactError(f"{dtype} is none of the kinds {', '.join(DatumType.__members__)}") from None
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -133,7 +132,10 @@ class Fact:
         return [KnownDim(n) for n in self.shape]
 
     def dim(self, axis: int) -> Any:
-        return self.dims()[axis]
+        try:
+            return self.dims()[axis]
+        except (IndexError, TypeError):
+            raise FactError(f"{self} has no axis {axis!r}; they are counted from 0") from None
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class KnownDim:
     to_int64 = __int__
 
     def eval(self, values: dict[str, int]) -> KnownDim:
-        return KnownDim(dims.at(self.size, values))
+        return KnownDim(dims.at(self.size, symbols_told(values)))
 
 
 def parse_fact(text: str | Fact) -> Fact:
@@ -163,6 +165,8 @@ def parse_fact(text: str | Fact) -> Fact:
     """
     if isinstance(text, Fact):
         return text
+    if not isinstance(text, str):
+        raise FactError(f'a fact is text such as "B,4,f32", and not {text!r}')
     *sizes, last = [part.strip() for part in text.split(",")]
     if last != "?" and last not in _DTYPE_OF:
         raise FactError(
@@ -181,6 +185,13 @@ def parse_fact(text: str | Fact) -> Fact:
     if wrong := [n for n in shape if isinstance(n, int) and n < 0]:
         raise FactError(f"the fact {text!r} has the size {wrong[0]}; sizes are 0 or more")
     return Fact(dtype, shape)
+
+
+def symbols_told(values: Any) -> dict[str, int]:
+    """The numbers of symbols. Raises FactError for what is none."""
+    if not isinstance(values, Mapping) or not all(isinstance(n, int | np.integer) for n in values.values()):
+        raise FactError(f"symbols are given as whole numbers by name, such as {{'B': 2}}, and not {values!r}")
+    return dict(values)
 
 
 def ints(value: Any) -> list[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from minilib import dims
 from minilib.infer import axes, elementwise, layers, picking  # noqa: F401 (importing them fills the table)
 from minilib.infer.facts import DTYPE_NAMES, DTYPES, Fact
-from minilib.infer.model import Graph, ModelError, Node
+from minilib.infer.model import Graph, ModelError, Node, path_of
 from minilib.infer.operators import FAILURES, OPERATORS
 from minilib.wire import Message, WireError, read
 
@@ -26,11 +26,11 @@ ATTRIBUTE = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings
 
 def load(path: str | Path) -> Graph:
     """The graph in a file. Raises ModelError, in one line, for everything that is wrong with it."""
-    path = Path(path)
+    path = path_of(path)
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # of a name with a 0 in it
+        raise ModelError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
     try:
         return graph_of(read(data), path.parent)
     except (ModelError, WireError) as error:

@@ -7,9 +7,11 @@ promote`.
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,13 @@ class ModelError(ValueError):
 
     def __init__(self, message: str) -> None:
         super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in message))
+
+
+def path_of(path: Any) -> Path:
+    """Where a file is. Raises ModelError for what is no path."""
+    if not isinstance(path, str | os.PathLike):
+        raise ModelError(f"a file is given by its path, such as 'model.onnx', and not {type(path).__name__}")
+    return Path(path)
 
 
 @dataclass(eq=False)

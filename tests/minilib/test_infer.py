@@ -700,3 +700,33 @@ def test_pulses_are_told_along_a_symbol_either_way(load: Any) -> None:
         stream = load(model(nodes, [info("x", 1, "T")])).into_model()
         stream.transform(transform)
         assert str(stream.output_fact(0)) == "1,4,f32"
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda m: tract.onnx().load(b"model"), "a file is given by its path, such as 'model.onnx', .* bytes"),
+        (lambda m: tract.onnx().load("a\0b"), "cannot be read"),
+        (lambda m: tract.nnef().load(None), "a file is given by its path, .* not NoneType"),
+        (lambda m: tract.nnef().write_model_to_dir(m.into_model(), 5), "a file is given by its path"),
+        (lambda m: tract.nnef().write_model_to_tar(m.into_model(), "/nowhere/x.tar"), "cannot be written: No"),
+        (lambda m: m.set_input_fact("0", "B,8,f32"), "there is no input '0': the model has 1, counted from 0"),
+        (lambda m: m.set_input_fact(0, 5), 'a fact is text such as "B,4,f32", and not 5'),
+        (lambda m: m.output_name("y"), "there is no output 'y': the model has 1"),
+        (lambda m: m.input_fact(0).dim(9), "batch,8,f32 has no axis 9; they are counted from 0"),
+        (lambda m: m.input_fact(0).dim(0).eval({"batch": "2"}), "symbols are given as whole numbers by name"),
+        (lambda m: m.into_model().transform(tract.SetSymbols("batch")), "takes sizes by name, .* 'batch'"),
+        (lambda m: m.into_model().transform(tract.SetSymbols({"batch": 2.5})), "takes sizes by name"),
+        (lambda m: m.into_model().into_runnable("1 GB"), "most_bytes is a number of bytes, and not '1 GB'"),
+        (lambda m: m.into_model().into_runnable().spawn_state("x"), "carry names outputs by inputs"),
+        (lambda m: m.into_model().into_runnable().spawn_state({}, {"B": "a"}), "symbols are given as whole"),
+        (lambda m: m.into_model().profile_json(5), r"run takes a list .*: run\(\[x\]\), and not int"),
+        (lambda m: tract.runtime_for_name("cpu").prepare(m), "a runtime takes what into_model gives"),
+        (lambda m: tract.Tensor.from_numpy(["a"]).convert_to("float32"), "<U1 cannot become F32"),
+        (lambda m: tract.Tensor.from_numpy([1]).convert_to("nope"), "nope is none of the kinds BOOL, U8"),
+    ],
+)  # fmt: skip
+def test_what_is_of_the_wrong_type_is_told_in_one_line(load: Any, call: Any, message: str) -> None:
+    with pytest.raises((tract.ModelError, tract.FactError), match=message) as caught:
+        call(load(LINEAR))
+    assert "\n" not in str(caught.value)
