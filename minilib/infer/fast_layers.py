@@ -126,6 +126,8 @@ def attended(
     return out
 
 
+MOST_TAPS = 1000  # places of a window, each a line of the program
+
 # Windows: channels first and the batch last, so that each tap of a window is one long run of memory
 
 
@@ -160,6 +162,8 @@ def conv(b: Builder, node: Node, x: Slot, w: Slot, bias: Maybe = None) -> Maybe:
     if x.dtype.kind != "f" or not w.constant or not x.array.size or x.constant:
         return None
     seen = windows(x.shape[2:], w.shape[2:], **node.attributes)
+    if math.prod(seen.kernel) > MOST_TAPS:
+        return None
     out = b.result(order=batch_last(x))
     made, padded = b.view(out, "transpose", batch_last(x)), laid(b, x, seen.wide, 0.0)
     if group == x.shape[1] == m and group > 1:
@@ -204,6 +208,8 @@ def pool(b: Builder, node: Node, x: Slot) -> Maybe:
     if x.dtype.kind != "f" or told.get("ceil_mode") or any(node.outputs[1:]):
         return None
     seen, largest = windows(x.shape[2:], told.pop("kernel_shape"), **told), node.op == "MaxPool"
+    if math.prod(seen.kernel) > MOST_TAPS:
+        return None
     out, padded = b.result(order=batch_last(x)), laid(b, x, seen.wide, -math.inf if largest else 0.0)
     made = b.view(out, "transpose", batch_last(x))
     first, *others = (numbers for _, numbers in taps(b, padded, seen))

@@ -129,7 +129,7 @@ def windows(
     """The windows of a node with these attributes. Raises FactError where none fits."""
     strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
     for name, told, n in (("strides", strides, 1), ("dilations", dilations, 1), ("pads", pads or [], 2)):
-        if (name != "pads" and min(told, default=1) < 1) or len(told) not in (n * len(kernel), 0):
+        if min(told, default=1) < (name != "pads") or len(told) not in (n * len(kernel), 0):
             raise FactError(f"{name} {list(told)} for a window of {len(kernel)} axes")
     if auto_pad not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
         raise FactError(f"auto_pad is {auto_pad!r}: expected NOTSET, VALID, SAME_UPPER or SAME_LOWER")
@@ -193,12 +193,14 @@ def conv_facts(x: Fact, w: Fact, b: Fact | None = None, *, group: int = 1, **tol
 
 @operator("Conv", conv_facts, WINDOW)
 def conv(x: Array, w: Array, b: Array | None = None, *, group: int = 1, **told: Any) -> Array:
+    """A product with the weights of each place of the window, added up: no array holds all windows."""
     seen = windows(x.shape[2:], w.shape[2:], **told)
-    n, m, n_axes, each = len(x), len(w), x.ndim - 2, math.prod(w.shape[1:])
-    # (N, C, *windows, *kernel) -> (N, groups, C/groups * kernel, windows): columns that the weights multiply
-    axes = (0, 1, *range(2 + n_axes, 2 + 2 * n_axes), *range(2, 2 + n_axes))
-    columns = seen.over(x).transpose(axes).reshape(n, group, each, math.prod(seen.found))
-    made = np.matmul(w.reshape(group, m // group, each), columns).reshape(n, m, *seen.found)
+    looked_at, weights = seen.over(x), w.reshape(group, len(w) // group, *w.shape[1:])
+    made: Array = np.zeros((len(x), group, weights.shape[1], math.prod(seen.found)), x.dtype)
+    for tap in grid(*map(range, seen.kernel)):
+        numbers = looked_at[(..., *tap)].reshape(len(x), group, w.shape[1], made.shape[-1])
+        made += np.matmul(weights[(..., *tap)], numbers)
+    made = made.reshape(len(x), len(w), *seen.found)
     return made if b is None else made + channels_of(b, x.ndim)
 
 
@@ -249,7 +251,11 @@ def _pool_facts(x: Fact, *, kernel_shape: Any, **told: Any) -> Any:
     n, channels, *sizes = x.sizes
     if len(sizes) != len(kernel_shape):
         raise FactError(f"a window of {len(kernel_shape)} axes over {x}, which has {len(sizes)} and two")
-    return Fact(x.dtype, (n, channels, *windows(sizes, kernel_shape, **told).found))
+    seen = windows(sizes, kernel_shape, **told)
+    for pair, k, d in zip(seen.wide, kernel_shape, seen.dilations):
+        if empty := [n for n in pair if isinstance(n, int) and n > d * (k - 1)]:
+            raise FactError(f"a padding of {empty[0]} numbers, where a window of {k} would lie in it alone")
+    return Fact(x.dtype, (n, channels, *seen.found))
 
 
 def _max_pool_facts(x: Fact, **told: Any) -> tuple[Fact, Fact]:
@@ -262,12 +268,16 @@ def max_pool(x: Array, *, kernel_shape: Any, storage_order: int = 0, **told: Any
     """The largest number of each window, and its place in the whole input."""
     seen = windows(x.shape[2:], kernel_shape, **told)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    flat = seen.over(x, lowest).reshape(*x.shape[:2], *seen.found, math.prod(kernel_shape))
-    inner = np.arange(math.prod(x.shape[2:])).reshape(x.shape[2:], order="F" if storage_order else "C")
-    places = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * inner.ndim) * inner.size + inner
-    chosen = seen.over(places, -1).reshape(flat.shape)
-    best = np.argmax(flat, -1, keepdims=True)
-    return np.take_along_axis(flat, best, -1)[..., 0], np.take_along_axis(chosen, best, -1)[..., 0]
+    inner = np.arange(math.prod(x.shape[2:])).reshape(1, 1, *x.shape[2:], order="F" if storage_order else "C")
+    looked_at, places = seen.over(x, lowest), seen.over(inner, -1)
+    first, *others = grid(*map(range, kernel_shape))
+    best, at = looked_at[(..., *first)], places[(..., *first)]
+    for tap in others:
+        one = looked_at[(..., *tap)]
+        better = ~(one <= best) & (best == best)  # NaN is larger than all
+        best, at = np.where(better, one, best), np.where(better, places[(..., *tap)], at)
+    channels = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * (x.ndim - 2))
+    return np.array(best), channels * inner.size + at
 
 
 @operator("AveragePool", _pool_facts, (*WINDOW, "ceil_mode"))

@@ -70,7 +70,7 @@ def graph_of(model: Message, folder: Path) -> Graph:
 
 def check_operators(nodes: Any) -> None:
     """All operators that are not in the table are told at once, and how often they occur."""
-    known = {"Constant", *(name for name, one in OPERATORS.items() if not one.own)}
+    known = {"Constant", *RENAMED, *(name for name, one in OPERATORS.items() if not one.own)}
     names = [n.op_type if n.domain in ("", "ai.onnx") else f"{n.domain}.{n.op_type}" for n in nodes]
     if strange := Counter(name for name in names if name not in known):
         told = ", ".join(f"{name} ({times})" for name, times in sorted(strange.items()))
@@ -183,7 +183,13 @@ def attribute(message: Message, folder: Path) -> Any:
 def node_of(message: Message, opset: int, folder: Path, constants: dict[str, Any]) -> Node | None:
     """A NodeProto as a node; None for a Constant, which joins the others."""
     told = {one.name: attribute(one, folder) for one in message.attribute}
-    node = Node(message.op_type, list(message.input), list(message.output), told, message.name)
+    node = Node(
+        RENAMED.get(message.op_type, message.op_type),
+        list(message.input),
+        list(message.output),
+        told,
+        message.name,
+    )
     if not any(node.outputs):
         raise ModelError(f"the node {message.op_type} {message.name!r} makes nothing")
     try:
@@ -218,6 +224,8 @@ def constant(node: Node) -> Any:
             return np.array(value, np.float32 if "float" in name else np.int64)
     raise ModelError(f"{node} has no value that is an array of numbers")
 
+
+RENAMED = {"Scatter": "ScatterElements"}  # up to opset 10
 
 _REDUCED = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
 

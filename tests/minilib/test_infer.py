@@ -327,6 +327,59 @@ def test_a_node_that_is_written_wrong_is_refused(load: Any, one: Message, messag
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "one, message",
+    [
+        (
+            node("MaxPool", "x", "y", kernel_shape=[2], pads=[3, 3]),
+            "a padding of 3 numbers, where a window of 2",
+        ),
+        (node("AveragePool", "x", "y", kernel_shape=[2], pads=[0, 2]), "a padding of 2 numbers"),
+        (node("MaxPool", "x", "y", kernel_shape=[2], pads=[-1, 0]), r"pads \[-1, 0\] for a window"),
+        (node("Conv", "x w", "y", pads=[0, -1]), r"pads \[0, -1\] for a window of 1 axes"),
+    ],
+)
+def test_a_padding_that_no_window_fits_is_refused(load: Any, one: Message, message: str) -> None:
+    pooled = load(model([one], [info("x", 1, 1, 5)], constants=[("w", np.ones((1, 1, 2), np.float32))]))
+    with pytest.raises(tract.ModelError, match=message):
+        pooled.into_model()
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "Conv"])
+def test_a_window_of_many_thousands_makes_no_long_program(load: Any, op: str) -> None:
+    wide = node(
+        op, "x w" if op == "Conv" else "x", "y", **({} if op == "Conv" else {"kernel_shape": [90, 90]})
+    )
+    constants = [("w", np.ones((1, 1, 90, 90), np.float32))]
+    runnable = (
+        load(model([wide], [info("x", 1, 1, 99, 92)], constants=constants)).into_model().into_runnable()
+    )
+    start, x = time.process_time(), np.zeros((1, 1, 99, 92), np.float32)
+    x[..., 50, 91] = 1
+    (y,) = runnable.run([x])
+    assert time.process_time() - start < 2 and runnable.plan.program.source.count("\n") < 20
+    share = 1 / 8100 if op == "AveragePool" else 1
+    np.testing.assert_allclose(y.to_numpy()[0, 0], np.tile([0, 0, share], (10, 1)).astype(np.float32))
+
+
+def test_one_number_that_is_not_0_has_one_place(load: Any) -> None:
+    runnable = load(model([node("NonZero", "x", "y")], [info("x")])).into_model().into_runnable()
+    for number in (0, 3):
+        (y,) = runnable.run([np.float32(number).reshape(())])
+        assert y.to_numpy().shape == (1, int(number != 0))
+
+
+def test_a_scatter_of_opset_9_is_read(load: Any) -> None:
+    old = model(
+        [node("Scatter", "x at one", "y", axis=1)],
+        [info("x", 2, 3)],
+        opset=9,
+        constants=[("at", np.array([[1], [2]])), ("one", np.ones((2, 1), np.float32))],
+    )
+    (y,) = load(old).into_model().into_runnable().run([np.zeros((2, 3), np.float32)])
+    assert y.to_numpy().tolist() == [[0, 1, 0], [0, 0, 1]]
+
+
 @pytest.mark.parametrize("size", ["7//0", "a//0", "1" + "+N" * 100_000], ids=["7//0", "a//0", "long"])
 def test_a_size_that_cannot_be_read_is_not_known(load: Any, size: str) -> None:
     runnable = load(model([node("Relu", "x", "y")], [info("x", size)])).into_model().into_runnable()
@@ -705,12 +758,12 @@ def test_pulses_are_told_along_a_symbol_either_way(load: Any) -> None:
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda m: tract.onnx().load(b"model"), "a file is given by its path, such as 'model.onnx', .* bytes"),
+        (lambda m: tract.onnx().load(b"model"), "a file is given by its path, such as 'model.onnx', and"),
         (lambda m: tract.onnx().load("a\0b"), "cannot be read"),
         (lambda m: tract.nnef().load(None), "a file is given by its path, .* not NoneType"),
         (lambda m: tract.nnef().write_model_to_dir(m.into_model(), 5), "a file is given by its path"),
-        (lambda m: tract.nnef().write_model_to_tar(m.into_model(), "/nowhere/x.tar"), "cannot be written: No"),
-        (lambda m: m.set_input_fact("0", "B,8,f32"), "there is no input '0': the model has 1, counted from 0"),
+        (lambda m: tract.nnef().write_model_to_tar(m.into_model(), "/nowhere/x.tar"), "cannot be written"),
+        (lambda m: m.set_input_fact("0", "B,8,f32"), "there is no input '0': the model has 1"),
         (lambda m: m.set_input_fact(0, 5), 'a fact is text such as "B,4,f32", and not 5'),
         (lambda m: m.output_name("y"), "there is no output 'y': the model has 1"),
         (lambda m: m.input_fact(0).dim(9), "batch,8,f32 has no axis 9; they are counted from 0"),
