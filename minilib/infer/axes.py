@@ -14,7 +14,7 @@ import numpy as np
 from minilib.dims import Dim, bounds, larger, smaller
 from minilib.infer.elementwise import axes_of
 from minilib.infer.facts import Fact, FactError, Shape, broadcast_shapes, ceil_div, flat_axes, ints, product
-from minilib.infer.operators import broadcast, define, operator
+from minilib.infer.operators import define, one_kind, operator
 
 __all__ = ["INT64"]
 
@@ -188,7 +188,7 @@ def concat_facts(*xs: Fact, axis: int) -> Fact:
                 raise FactError(f"Concat along axis {axis} of {' and '.join(map(str, xs))}: axis {i} differs")
             else:
                 made[i] = n if isinstance(n, int) or made[i] is None else made[i]
-    return Fact(broadcast(*(Fact(x.dtype, ()) for x in xs)).dtype, tuple(made))
+    return Fact(one_kind(*xs), tuple(made))
 
 
 define("Concat", lambda *xs, axis: np.concatenate(xs, axis), concat_facts)

@@ -20,6 +20,7 @@ from minilib.dims import Dim, bounds, larger, smaller
 __all__ = [
     "DTYPES", "DatumType", "Fact", "FactError", "Shape", "Unknown", "broadcast_shapes", "ceil_div",
     "flat_axes", "ints", "one_size", "parse_fact", "symbols_told",
+    "unread",
 ]  # fmt: skip
 
 Size: TypeAlias = "int | Dim | None"
@@ -32,6 +33,7 @@ DTYPES = {
     number: np.dtype(bool if name == "bool" else f"{name[0]}{int(name[1:]) // 8}")
     for number, name in DTYPE_NAMES.items()
 }
+OTHER_KINDS = {8: "string", 10: "float16", 14: "complex64", 15: "complex128", 16: "bfloat16"}  # not read
 _NAME_OF = {DTYPES[number]: name for number, name in DTYPE_NAMES.items()}
 _DTYPE_OF = {name: dtype for dtype, name in _NAME_OF.items()}
 
@@ -192,6 +194,12 @@ def symbols_told(values: Any) -> dict[str, int]:
     if not isinstance(values, Mapping) or not all(isinstance(n, int | np.integer) for n in values.values()):
         raise FactError(f"symbols are given as whole numbers by name, such as {{'B': 2}}, and not {values!r}")
     return dict(values)
+
+
+def unread(kind: int) -> str:
+    """What is said of ONNX's kinds of numbers that are none of DTYPES."""
+    name = OTHER_KINDS.get(kind, "of ONNX's kind")
+    return f"{name} ({kind}), and those that are read are {', '.join(DTYPE_NAMES.values())}; convert it"
 
 
 def ints(value: Any) -> list[Any]:

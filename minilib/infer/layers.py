@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from minilib.infer.facts import Fact, FactError, broadcast_shapes, ceil_div
-from minilib.infer.operators import define, operator, same
+from minilib.infer.operators import define, floats, one_kind, operator, same
 
 Array = Any
 Pairs = list[tuple[Any, Any]]
@@ -27,7 +27,7 @@ def _matmul_facts(x: Fact, y: Fact) -> Fact:
     if isinstance(a[-1], int) and isinstance(b[-2], int) and a[-1] != b[-2]:
         raise FactError(f"MatMul of {x} and {y}: inner sizes {a[-1]} and {b[-2]} differ; transpose one?")
     rows, columns = a[-2:-1] if len(x.sizes) > 1 else (), b[-1:] if len(y.sizes) > 1 else ()
-    return Fact(x.dtype, (*(broadcast_shapes(a[:-2], b[:-2]) or ()), *rows, *columns))
+    return Fact(one_kind(x, y), (*(broadcast_shapes(a[:-2], b[:-2]) or ()), *rows, *columns))
 
 
 define("MatMul", np.matmul, _matmul_facts)
@@ -43,7 +43,7 @@ def _gemm_facts(
         raise FactError(f"Gemm of {a} and {b}: inner sizes {k} and {inner} differ; see transA and transB")
     if c is not None:
         broadcast_shapes((m, n), c.shape)
-    return Fact(a.dtype, (m, n))
+    return Fact(one_kind(a, b, c), (m, n))
 
 
 @operator("Gemm", _gemm_facts)
@@ -78,7 +78,7 @@ def _einsum_facts(*xs: Fact, equation: str) -> Fact:
                 (sizes[letter],) = broadcast_shapes((sizes.get(letter, 1),), (n,)) or (None,)
             except FactError as error:
                 raise FactError(f"Einsum {equation!r}, letter {letter}: {error}") from None
-    return Fact(xs[0].dtype, tuple(sizes[letter] for letter in result))
+    return Fact(one_kind(*xs), tuple(sizes[letter] for letter in result))
 
 
 @operator("Einsum", _einsum_facts)
@@ -188,7 +188,7 @@ def conv_facts(x: Fact, w: Fact, b: Fact | None = None, *, group: int = 1, **tol
         raise FactError(f"Conv: kernel_shape {list(told['kernel_shape'])}, and weights {w}")
     if isinstance(channels, int) and isinstance(inner, int) and channels != inner * group:
         raise FactError(f"Conv of {channels} channels with weights for {inner} times {group} groups")
-    return Fact(x.dtype, (n, many, *windows(sizes, kernel, **told).found))
+    return Fact(one_kind(x, w, b), (n, many, *windows(sizes, kernel, **told).found))
 
 
 @operator("Conv", conv_facts, WINDOW)
@@ -225,7 +225,8 @@ def _unpooled(
 
 def _conv_transpose_facts(x: Fact, w: Fact, b: Fact | None = None, *, group: int = 1, **told: Any) -> Fact:
     (n, _, *sizes), (_, each, *kernel) = x.sizes, w.sizes
-    return Fact(x.dtype, (n, None if each is None else each * group, *_unpooled(sizes, kernel, **told).found))
+    kind, sizes = one_kind(x, w, b), _unpooled(sizes, kernel, **told).found
+    return Fact(kind, (n, None if each is None else each * group, *sizes))
 
 
 @operator("ConvTranspose", _conv_transpose_facts, (*WINDOW, "output_padding", "output_shape"))
@@ -352,13 +353,13 @@ def rms_norm(x: Array, scale: Array, *, axis: int = -1, epsilon: float = 1e-5, *
     return (x / np.sqrt((x * x).mean(axes, keepdims=True) + epsilon) * scale).astype(x.dtype)
 
 
-@operator("InstanceNormalization", same)
+@operator("InstanceNormalization", floats)
 def instance_norm(x: Array, scale: Array, b: Array, *, epsilon: float = 1e-5) -> Array:
     made = normed(x, tuple(range(2, x.ndim)), epsilon)[0]
     return made * channels_of(scale, x.ndim) + channels_of(b, x.ndim)
 
 
-@operator("GroupNormalization", same, ("stash_type",))
+@operator("GroupNormalization", floats, ("stash_type",))
 def group_norm(
     x: Array, scale: Array, b: Array, *, num_groups: int, epsilon: float = 1e-5, **_: Any
 ) -> Array:

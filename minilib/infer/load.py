@@ -11,7 +11,7 @@ import numpy as np
 
 from minilib import dims
 from minilib.infer import axes, elementwise, layers, picking  # noqa: F401 (importing them fills the table)
-from minilib.infer.facts import DTYPE_NAMES, DTYPES, Fact
+from minilib.infer.facts import DTYPES, Fact, unread
 from minilib.infer.model import Graph, ModelError, Node, path_of
 from minilib.infer.operators import FAILURES, OPERATORS
 from minilib.wire import Message, WireError, read
@@ -85,7 +85,7 @@ def fact_of(info: Message) -> Fact:
         raise ModelError(f"the input {info.name!r} is a sequence, map or optional; only arrays are read")
     kind = info.type.tensor_type
     if kind.elem_type and kind.elem_type not in DTYPES:
-        raise ModelError(f"the input {info.name!r} is of kind {kind.elem_type}; {_kinds()}")
+        raise ModelError(f"the input {info.name!r} is {unread(kind.elem_type)}")
     if kind.shape is None:
         return Fact(DTYPES.get(kind.elem_type), None)
     sizes: list[Any] = []
@@ -106,16 +106,12 @@ def _symbol(text: str) -> Any:
         return dims.symbol(text)
 
 
-def _kinds() -> str:
-    return "those that are read are " + ", ".join(f"{number} {name}" for number, name in DTYPE_NAMES.items())
-
-
 def tensor(message: Message, folder: Path) -> Any:
     """The array of a TensorProto. Raises ModelError where its bytes and its shape do not fit."""
     name, shape = message.name, tuple(message.dims)
     dtype = DTYPES.get(message.data_type)
     if dtype is None:
-        raise ModelError(f"the constant {name!r} is of kind {message.data_type}; {_kinds()}")
+        raise ModelError(f"the constant {name!r} is {unread(message.data_type)}")
     if any(n < 0 for n in shape) or math.prod(max(n, 1) for n in shape) >= 2**40:
         raise ModelError(f"the constant {name!r} has the shape {shape}")
     count = math.prod(shape)

@@ -369,6 +369,34 @@ def test_one_number_that_is_not_0_has_one_place(load: Any) -> None:
         assert y.to_numpy().shape == (1, int(number != 0))
 
 
+@pytest.mark.parametrize(
+    "one, message",
+    [
+        (node("MatMul", "x w", "y"), "inputs of different kinds: B,8,f32 and 8,2,i64; cast one"),
+        (node("Gemm", "x w", "y"), "inputs of different kinds"),
+        (node("Exp", "w", "y"), "floats are taken, and 8,2,i64 is none; cast it"),
+        (node("Softmax", "w", "y"), "floats are taken"),
+        (
+            node("Cast", "x", "y", to=16),
+            r"Cast to what is bfloat16 \(16\), and those that are read are f32, u8",
+        ),
+    ],
+)
+def test_numbers_of_another_kind_are_told(load: Any, one: Message, message: str) -> None:
+    with pytest.raises(tract.ModelError, match=message):
+        load(model([one], [info("x", "B", 8)], constants=[("w", np.ones((8, 2), np.int64))])).into_model()
+
+
+def test_floats_of_16_bits_are_told_by_name(load: Any) -> None:
+    half = Message("TensorProto", dims=[2], data_type=10, name="w", raw_data=bytes(4))
+    with pytest.raises(
+        tract.ModelError, match=r"the constant 'w' is float16 \(10\), and those that are read"
+    ):
+        load(model([node("Add", "x w", "y")], [info("x", 2)], constants=[half]))
+    with pytest.raises(tract.ModelError, match=r"the input 'x' is bfloat16 \(16\)"):
+        load(model([node("Neg", "x", "y")], [info("x", 2, kind=16)]))
+
+
 def test_a_scatter_of_opset_9_is_read(load: Any) -> None:
     old = model(
         [node("Scatter", "x at one", "y", axis=1)],
