@@ -307,11 +307,11 @@ def _exactly(upper: Size, lower: Dim) -> Any:
 
 def bounds(size: Size) -> tuple[float, float]:
     """Numbers that a size is never below, and never above."""
-    chosen = [monomial for monomial in _terms(size) if len(monomial) == 1 and isinstance(monomial[0], Least)]
+    chosen = [(m[0], n) for m, n in _terms(size).items() if len(m) == 1 and isinstance(m[0], Least)]
     if 0 < len(chosen) <= MOST_CASES:  # the smaller is one of both, which may meet what stands beside it
-        n = _terms(size)[chosen[0]]
-        rest = size - Dim({chosen[0]: n})
-        cases = [bounds(rest + n * one) for one in (chosen[0][0].upper, chosen[0][0].lower)]
+        (least_of, n), *_ = chosen
+        rest = size - Dim({(least_of,): n})
+        cases = [bounds(rest + n * one) for one in (least_of.upper, least_of.lower)]
         low, high = (min(ends) if n > 0 else max(ends) for ends in zip(*cases))
         return low, high
     low = high = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product as grid
 from typing import Any
@@ -89,6 +89,8 @@ def einsum(*xs: Array, equation: str) -> Array:
 # Windows
 
 MOST_PADDING = 2**20  # on one side: more is a mistake, or wants our memory
+MOST_SEEN = 2**24  # numbers that are laid out as their windows see them
+MOST_PADDED = 2**28  # numbers with their padding, which is more than most_bytes can see
 WINDOW = ("auto_pad", "dilations", "kernel_shape", "pads", "strides")  # what Conv and the pools are told
 
 
@@ -107,11 +109,27 @@ class Windows:
         spans = [d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilations)]
         reach = [(n - 1) * s + span for n, s, span in zip(self.found, self.strides, spans)]
         more = [(a, max(b, r - a - n)) for (a, b), r, n in zip(self.wide, reach, x.shape[2:])]
+        if math.prod(n + a + b for n, (a, b) in zip(x.shape, [(0, 0), (0, 0), *more])) > max(
+            MOST_PADDED, x.size
+        ):
+            raise MemoryError(f"with its padding it has more than {MOST_PADDED} numbers")
         x = np.pad(x, [(0, 0), (0, 0), *more], constant_values=fill) if any(map(any, more)) else x
         steps = [slice(None, (n - 1) * s + 1 if n else 0, s) for n, s in zip(self.found, self.strides)]
         inner = [slice(None, None, d) for d in self.dilations]
         seen = sliding_window_view(x, spans, tuple(range(2, x.ndim)))
         return seen[(slice(None), slice(None), *steps, *inner)]
+
+    def parts(self, x: Array, fill: Any = 0) -> Iterator[tuple[tuple[int, ...], Array]]:
+        """(N, C, taps, *windows), the numbers that each tap of the kernel meets, all of them if they are not
+        more than MOST_SEEN; else for one place on its first axes after the other."""
+        n, loops = len(self.kernel), 0
+        order = (0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n))
+        seen = self.over(x, fill).transpose(order)
+        while loops < n and seen.size > MOST_SEEN * math.prod(self.kernel[:loops]):
+            loops += 1
+        for tap in grid(*map(range, self.kernel[:loops])):
+            taps = math.prod(self.kernel[loops:])
+            yield tap, seen[(slice(None), slice(None), *tap)].reshape(*x.shape[:2], taps, *self.found)
 
     def counts(self, x: Array, padding: int) -> Array:
         """(1, 1, *windows): how many numbers a mean is over; with `padding` those of the padding, too."""
@@ -193,13 +211,12 @@ def conv_facts(x: Fact, w: Fact, b: Fact | None = None, *, group: int = 1, **tol
 
 @operator("Conv", conv_facts, WINDOW)
 def conv(x: Array, w: Array, b: Array | None = None, *, group: int = 1, **told: Any) -> Array:
-    """A product with the weights of each place of the window, added up: no array holds all windows."""
     seen = windows(x.shape[2:], w.shape[2:], **told)
-    looked_at, weights = seen.over(x), w.reshape(group, len(w) // group, *w.shape[1:])
+    weights = w.reshape(group, len(w) // group, *w.shape[1:])
     made: Array = np.zeros((len(x), group, weights.shape[1], math.prod(seen.found)), x.dtype)
-    for tap in grid(*map(range, seen.kernel)):
-        numbers = looked_at[(..., *tap)].reshape(len(x), group, w.shape[1], made.shape[-1])
-        made += np.matmul(weights[(..., *tap)], numbers)
+    for tap, part in seen.parts(x):
+        columns = part.reshape(len(x), group, w.shape[1] * part.shape[2], made.shape[-1])
+        made += np.matmul(weights[(*[slice(None)] * 3, *tap)].reshape(*weights.shape[:2], -1), columns)
     made = made.reshape(len(x), len(w), *seen.found)
     return made if b is None else made + channels_of(b, x.ndim)
 
@@ -225,8 +242,8 @@ def _unpooled(
 
 def _conv_transpose_facts(x: Fact, w: Fact, b: Fact | None = None, *, group: int = 1, **told: Any) -> Fact:
     (n, _, *sizes), (_, each, *kernel) = x.sizes, w.sizes
-    kind, sizes = one_kind(x, w, b), _unpooled(sizes, kernel, **told).found
-    return Fact(kind, (n, None if each is None else each * group, *sizes))
+    found = _unpooled(sizes, kernel, **told).found
+    return Fact(one_kind(x, w, b), (n, None if each is None else each * group, *found))
 
 
 @operator("ConvTranspose", _conv_transpose_facts, (*WINDOW, "output_padding", "output_shape"))
@@ -234,15 +251,14 @@ def conv_transpose(x: Array, w: Array, b: Array | None = None, *, group: int = 1
     """Each number of x adds a window of weights, at its place times the stride."""
     sizes, kernel, n, each = x.shape[2:], w.shape[2:], len(x), x.shape[1] // group
     at = _unpooled(sizes, kernel, **told)
-    weights = w.reshape(group, each, -1).swapaxes(1, 2)
-    pieces = np.matmul(weights, x.reshape(n, group, each, math.prod(sizes)))
-    pieces = pieces.reshape(n, group, w.shape[1], *kernel, *sizes)
+    weights = w.reshape(group, each, *w.shape[1:]).swapaxes(1, 2)
+    numbers = x.reshape(n, group, each, math.prod(sizes))
     axes = list(zip(kernel, at.dilations, at.strides, sizes, at.wide, at.found))
     room = [max(a + left, (k - 1) * d + s * (size - 1) + 1) for k, d, s, size, (a, _), left in axes]
     made: Array = np.zeros((n, group, w.shape[1], *room), x.dtype)
     for tap in grid(*map(range, kernel)):
         where = [slice(t * d, t * d + s * size, s) for t, (_, d, s, size, *_rest) in zip(tap, axes)]
-        made[(..., *where)] += pieces[(slice(None), slice(None), slice(None), *tap)]
+        made[(..., *where)] += np.matmul(weights[(..., *tap)], numbers).reshape(*made.shape[:3], *sizes)
     left: Array = made[(..., *[slice(a, a + size) for (a, _), size in zip(at.wide, at.found)])]
     left = left.reshape(n, group * w.shape[1], *at.found)
     return left if b is None else left + channels_of(b, x.ndim)
@@ -269,16 +285,15 @@ def max_pool(x: Array, *, kernel_shape: Any, storage_order: int = 0, **told: Any
     """The largest number of each window, and its place in the whole input."""
     seen = windows(x.shape[2:], kernel_shape, **told)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    inner = np.arange(math.prod(x.shape[2:])).reshape(1, 1, *x.shape[2:], order="F" if storage_order else "C")
-    looked_at, places = seen.over(x, lowest), seen.over(inner, -1)
-    first, *others = grid(*map(range, kernel_shape))
-    best, at = looked_at[(..., *first)], places[(..., *first)]
-    for tap in others:
-        one = looked_at[(..., *tap)]
-        better = ~(one <= best) & (best == best)  # NaN is larger than all
-        best, at = np.where(better, one, best), np.where(better, places[(..., *tap)], at)
-    channels = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * (x.ndim - 2))
-    return np.array(best), channels * inner.size + at
+    inner = np.arange(math.prod(x.shape[2:])).reshape(x.shape[2:], order="F" if storage_order else "C")
+    places = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * inner.ndim) * inner.size + inner
+    best: list[Array] = []  # of the parts so far: the largest, and its place
+    for (_, part), (_, where) in zip(seen.parts(x, lowest), seen.parts(places, -1)):
+        top = np.argmax(part, 2, keepdims=True)
+        found = [np.take_along_axis(one, top, 2)[:, :, 0] for one in (part, where)]
+        stays = (found[0] <= best[0]) | (best[0] != best[0]) if best else False  # NaN is larger than all
+        best = [np.where(stays, old, new) for old, new in zip(best, found)] if best else found
+    return best[0], best[1]
 
 
 @operator("AveragePool", _pool_facts, (*WINDOW, "ceil_mode"))

@@ -362,6 +362,28 @@ def test_a_window_of_many_thousands_makes_no_long_program(load: Any, op: str) ->
     np.testing.assert_allclose(y.to_numpy()[0, 0], np.tile([0, 0, share], (10, 1)).astype(np.float32))
 
 
+@pytest.mark.parametrize(
+    "one, weights",
+    [
+        (node("MaxPool", "x", "y", kernel_shape=[2**20] * 2, strides=[2**20] * 2, pads=[2**19] * 4), 1),
+        (node("MaxPool", "x", "y i", kernel_shape=[80, 80], pads=[40] * 4), 1),
+        (node("Conv", "x w", "y", pads=[40] * 4), (1, 1, 80, 80)),
+        (node("ConvTranspose", "x w", "y", pads=[0, 0, 0, 8000]), (1, 1, 1, 8192)),
+    ],
+)  # fmt: skip
+def test_a_window_takes_little_more_memory_than_its_result(load: Any, one: Message, weights: Any) -> None:
+    pool = load(model([one], [info("x", 1, 1, 64, 64)], constants=[("w", np.zeros(weights, np.float32))]))
+    runnable = pool.into_model().into_runnable()
+
+    def run() -> None:
+        try:
+            runnable.run([np.zeros((1, 1, 64, 64), np.float32)])
+        except tract.ModelError as error:
+            assert "numbers" in str(error) or "most_bytes" in str(error)
+
+    assert peak_of(run) < 2**29
+
+
 def test_one_number_that_is_not_0_has_one_place(load: Any) -> None:
     runnable = load(model([node("NonZero", "x", "y")], [info("x")])).into_model().into_runnable()
     for number in (0, 3):
