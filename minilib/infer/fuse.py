@@ -69,7 +69,7 @@ def multi_head_attention(
     """The same for each head by itself: q (B, T, heads D), k and v (B, S, heads D) -> (B, T, heads D)."""
     q, k, v = (one.reshape(*one.shape[:2], heads, one.shape[2] // heads).swapaxes(1, 2) for one in (q, k, v))
     made = attention(q, k.swapaxes(-1, -2), v, more, drop, scale=scale, fill=fill)
-    return made.swapaxes(1, 2).reshape(made.shape[0], made.shape[2], -1)
+    return made.swapaxes(1, 2).reshape(len(made), made.shape[2], heads * made.shape[3])
 
 
 # Affine layers

@@ -713,6 +713,13 @@ def test_a_batch_of_none_gives_a_batch_of_none(load: Any, nodes: list[Message]) 
     assert [0, *map(int, typed.output_fact(0).dims()[1:])] == list(y.to_numpy().shape)
 
 
+def test_attention_of_no_words_is_of_no_words() -> None:
+    from minilib.infer.operators import OPERATORS
+
+    none = np.ones((2, 0, 8), np.float32)
+    assert OPERATORS["MultiHeadAttention"](none, none, none, heads=2)[0].shape == (2, 0, 8)
+
+
 def test_zeros_around_a_convolution_are_its_padding(load: Any) -> None:
     w, wide = np.ones((1, 2, 3), np.float32), np.array([0, 0, 2, 0, 0, 0])
     nodes = [node("Pad", "x p", "h"), node("Conv", "h w", "y", pads=[1, 0])]
