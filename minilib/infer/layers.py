@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+import minilib.infer.axes  # noqa: F401 (who has layers has number by number and axes in the table, too)
 from minilib.infer.facts import Fact, FactError, broadcast_shapes, ceil_div
 from minilib.infer.operators import define, floats, one_kind, operator, same
 
