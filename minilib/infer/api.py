@@ -219,11 +219,10 @@ class _Named:
 class InferenceModel(_Named):
     """A model as it stands in its file: inputs can still be told what they are."""
 
+    fact = staticmethod(parse_fact)
+
     def __init__(self, graph: Graph) -> None:
         self.graph, self.wanted = graph, dict[str, Fact]()
-
-    def fact(self, spec: str) -> Fact:
-        return parse_fact(spec)
 
     def set_input_fact(self, i: int, fact: str | Fact | None) -> None:
         """What the input is, whatever the file says: "B,8,f32". None: nothing is known."""
@@ -254,11 +253,10 @@ class InferenceModel(_Named):
 class Model(_Named):
     """A model of which all is known that can be."""
 
+    parse_fact = staticmethod(parse_fact)
+
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-
-    def parse_fact(self, spec: str) -> Fact:
-        return parse_fact(spec)
 
     def transform(self, spec: SetSymbols | Pulse | str) -> None:
         """Changes the model: `SetSymbols({"B": 1})` sets symbols, `Pulse("8")` cuts a stream in pulses.
@@ -315,25 +313,19 @@ class Runnable(_Named):
         return RunnableState(State(self.graph, self.plan.run, Memory(kept, self.memory.stream)))
 
 
-@dataclass(frozen=True)
-class RunnableState:
+class RunnableState(_Named):
     """A model that runs, and remembers."""
 
-    state: State
-
-    def input_count(self) -> int:
-        return len(self.state.seen.inputs)
-
-    def output_count(self) -> int:
-        return len(self.state.seen.outputs)
+    def __init__(self, state: State) -> None:
+        self.state, self.graph = state, state.seen
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for the next inputs of the stream. Raises ModelError where they do not fit."""
-        return [Tensor(array) for array in self.state.run(arrays_of(self.state.seen, inputs))]
+        return [Tensor(array) for array in self.state.run(arrays_of(self.graph, inputs))]
 
     def finish(self, inputs: Sequence[Any] | None = None) -> list[Tensor]:
         """What is still to come of each output, when the stream ends with these frames, at most a pulse."""
-        arrays = None if inputs is None else arrays_of(self.state.seen, inputs)
+        arrays = None if inputs is None else arrays_of(self.graph, inputs)
         return [Tensor(array) for array in self.state.finish(arrays)]
 
     def freeze(self) -> FrozenState:

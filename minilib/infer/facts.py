@@ -26,17 +26,6 @@ __all__ = [
 Size: TypeAlias = "int | Dim | None"
 Shape: TypeAlias = "tuple[Size, ...] | None"  # None: not even the number of axes is known
 
-_NAMES = "1 f32, 2 u8, 3 i8, 4 u16, 5 i16, 6 i32, 7 i64, 9 bool, 11 f64, 12 u32, 13 u64"
-# ONNX's number of each kind of numbers, and tract's name for it.
-DTYPE_NAMES = {int(number): name for number, name in (pair.split() for pair in _NAMES.split(", "))}
-DTYPES = {
-    number: np.dtype(bool if name == "bool" else f"{name[0]}{int(name[1:]) // 8}")
-    for number, name in DTYPE_NAMES.items()
-}
-OTHER_KINDS = {8: "string", 10: "float16", 14: "complex64", 15: "complex128", 16: "bfloat16"}  # not read
-_NAME_OF = {DTYPES[number]: name for number, name in DTYPE_NAMES.items()}
-_DTYPE_OF = {name: dtype for dtype, name in _NAME_OF.items()}
-
 
 class DatumType(IntEnum):
     """A kind of numbers by tract's names, with its numbers: DatumType.F32 is 0x34, a float of 4 bytes."""
@@ -76,6 +65,15 @@ class DatumType(IntEnum):
 
     def is_unsigned(self) -> bool:
         return self >> 4 == 1
+
+
+_NAMES = "1 f32, 2 u8, 3 i8, 4 u16, 5 i16, 6 i32, 7 i64, 9 bool, 11 f64, 12 u32, 13 u64"
+# ONNX's number of each kind of numbers that is read, and tract's name for it.
+DTYPE_NAMES = {int(number): name for number, name in (pair.split() for pair in _NAMES.split(", "))}
+DTYPES = {number: DatumType[name.upper()].dtype for number, name in DTYPE_NAMES.items()}
+OTHER_KINDS = {8: "string", 10: "float16", 14: "complex64", 15: "complex128", 16: "bfloat16"}  # not read
+_DTYPE_OF = {name: DTYPES[number] for number, name in DTYPE_NAMES.items()}
+_NAME_OF = {dtype: name for name, dtype in _DTYPE_OF.items()}
 
 
 class FactError(ValueError):
