@@ -18,6 +18,8 @@ from minilib.infer.plan import Builder, Slot, emitter
 
 __all__ = ["laid", "multiplied", "taps"]
 
+LARGE_EINSUM = 2**35  # sizes of all arrays, multiplied: their root is about the numbers to multiply
+
 # Products of matrices
 
 
@@ -58,31 +60,15 @@ def linear(b: Builder, node: Node, x: Slot, w: Slot, bias: Slot) -> Slot:
 
 @emitter("Einsum")
 def einsum(b: Builder, node: Node, *xs: Slot) -> Maybe:
-    """Products of two whose letters all stay are products of views; others are NumPy's own."""
-    text = node.attributes["equation"].replace(" ", "")
-    terms, _, result = text.partition("->")
-    parts = terms.split(",")
-    if "." in text or "->" not in text or any(len(set(part)) < len(part) for part in parts) or len(xs) < 2:
+    """NumPy's own loop, and BLAS where its way to it, which has to be looked for, is worth it."""
+    equation = node.attributes["equation"].replace(" ", "")
+    if xs[0].dtype.kind != "f" or len(xs) < 2:
         return None
-    if xs[0].dtype.kind != "f":
-        return None
+    left, _, right = equation.partition("->")
     out = b.result()
-    if not all(set(result) >= set(part) for part in parts):
-        b.call(np.einsum, text, *xs, out=out)
-        return out
-    looks = [spread(b, x, part, result) for x, part in zip(xs, parts)]
-    looks.sort(key=lambda slot: slot.array.size)
-    b.call(np.multiply, looks[0], looks[1], out=out)
-    for look in looks[2:]:
-        b.call(np.multiply, out, look, out=out)
+    large = math.prod(x.array.size for x in (*xs, out)) > LARGE_EINSUM
+    b.call(np.einsum, equation, *xs, optimize=large and not set(left) <= {",", *right}, out=out)
     return out
-
-
-def spread(b: Builder, x: Slot, part: str, result: str) -> Slot:
-    """Axes in the order of `result`, of size 1 where x has none of that letter."""
-    there = [letter for letter in result if letter in part]
-    x = b.view(x, "transpose", tuple(part.index(letter) for letter in there))
-    return b.view(x, "__getitem__", tuple(slice(None) if c in part else None for c in result))
 
 
 # Attention
