@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import product as grid
 
 import numpy as np
 
@@ -112,7 +111,7 @@ def attended(
     return out
 
 
-MOST_TAPS = 1000  # places of a window, each a line of the program
+LONG = 1000  # places of a window, each a line of the program: more are left to the table
 
 # Windows: channels first and the batch last, so that each tap of a window is one long run of memory
 
@@ -136,10 +135,8 @@ def batch_last(x: Slot) -> tuple[int, ...]:
 
 def taps(b: Builder, x: Slot, seen: Windows) -> Iterator[tuple[tuple[int, ...], Slot]]:
     """Each place of the window, and the numbers of (C, *sizes, N) that it meets."""
-    axes = list(zip(seen.strides, seen.dilations, seen.found))
-    for at in grid(*map(range, seen.kernel)):
-        where = [slice(t * d, t * d + (n - 1) * s + 1, s) for t, (s, d, n) in zip(at, axes)]
-        yield at, b.view(x, "__getitem__", (slice(None), *where))
+    for at, index in seen.taps(1):
+        yield at, b.view(x, "__getitem__", index)
 
 
 @emitter("Conv")
@@ -148,7 +145,7 @@ def conv(b: Builder, node: Node, x: Slot, w: Slot, bias: Maybe = None) -> Maybe:
     if x.dtype.kind != "f" or not w.constant or not x.array.size or x.constant:
         return None
     seen = windows(x.shape[2:], w.shape[2:], **node.attributes)
-    if math.prod(seen.kernel) > MOST_TAPS:
+    if math.prod(seen.kernel) > LONG:
         return None
     out = b.result(order=batch_last(x))
     made, padded = b.view(out, "transpose", batch_last(x)), laid(b, x, seen.wide, 0.0)
@@ -194,7 +191,7 @@ def pool(b: Builder, node: Node, x: Slot) -> Maybe:
     if x.dtype.kind != "f" or told.get("ceil_mode") or any(node.outputs[1:]):
         return None
     seen, largest = windows(x.shape[2:], told.pop("kernel_shape"), **told), node.op == "MaxPool"
-    if math.prod(seen.kernel) > MOST_TAPS:
+    if math.prod(seen.kernel) > LONG:
         return None
     out, padded = b.result(order=batch_last(x)), laid(b, x, seen.wide, -math.inf if largest else 0.0)
     made = b.view(out, "transpose", batch_last(x))

@@ -9,7 +9,6 @@ from itertools import product as grid
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 import minilib.infer.axes  # noqa: F401 (who has layers has number by number and axes in the table, too)
 from minilib.infer.facts import Fact, FactError, broadcast_shapes, ceil_div
@@ -90,8 +89,8 @@ def einsum(*xs: Array, equation: str) -> Array:
 # Windows
 
 MOST_PADDING = 2**20  # on one side: more is a mistake, or wants our memory
-MOST_SEEN = 2**24  # numbers that are laid out as their windows see them
 MOST_PADDED = 2**28  # numbers with their padding, which is more than most_bytes can see
+MOST_TAPS = 2**22  # numbers of a window, which are met one after the other
 WINDOW = ("auto_pad", "dilations", "kernel_shape", "pads", "strides")  # what Conv and the pools are told
 
 
@@ -105,40 +104,39 @@ class Windows:
     wide: Pairs  # what is added before and after
     found: Sequence[Any]  # how many windows there are
 
-    def over(self, x: Array, fill: Any = 0) -> Array:
-        """(N, C, *sizes) -> (N, C, *windows, *kernel): a view of x, padded by `fill` as far as they reach."""
+    def padded(self, x: Array, fill: Any = 0) -> Array:
+        """(N, C, *sizes), with `fill` around it as far as the windows reach."""
         spans = [d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilations)]
         reach = [(n - 1) * s + span for n, s, span in zip(self.found, self.strides, spans)]
         more = [(a, max(b, r - a - n)) for (a, b), r, n in zip(self.wide, reach, x.shape[2:])]
-        if math.prod(n + a + b for n, (a, b) in zip(x.shape, [(0, 0), (0, 0), *more])) > max(
-            MOST_PADDED, x.size
-        ):
-            raise MemoryError(f"with its padding it has more than {MOST_PADDED} numbers")
-        x = np.pad(x, [(0, 0), (0, 0), *more], constant_values=fill) if any(map(any, more)) else x
-        steps = [slice(None, (n - 1) * s + 1 if n else 0, s) for n, s in zip(self.found, self.strides)]
-        inner = [slice(None, None, d) for d in self.dilations]
-        seen = sliding_window_view(x, spans, tuple(range(2, x.ndim)))
-        return seen[(slice(None), slice(None), *steps, *inner)]
+        size = math.prod([*x.shape[:2], *(n + a + b for n, (a, b) in zip(x.shape[2:], more))])
+        if size > max(MOST_PADDED, x.size):
+            raise MemoryError(f"with its padding it has {size:,} numbers; up to {MOST_PADDED:,} are made")
+        return np.pad(x, [(0, 0), (0, 0), *more], constant_values=fill) if any(map(any, more)) else x
 
-    def parts(self, x: Array, fill: Any = 0) -> Iterator[tuple[tuple[int, ...], Array]]:
-        """(N, C, taps, *windows), the numbers that each tap of the kernel meets, all of them if they are not
-        more than MOST_SEEN; else for one place on its first axes after the other."""
-        n, loops = len(self.kernel), 0
-        order = (0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n))
-        seen = self.over(x, fill).transpose(order)
-        while loops < n and seen.size > MOST_SEEN * math.prod(self.kernel[:loops]):
-            loops += 1
-        for tap in grid(*map(range, self.kernel[:loops])):
-            taps = math.prod(self.kernel[loops:])
-            yield tap, seen[(slice(None), slice(None), *tap)].reshape(*x.shape[:2], taps, *self.found)
+    def taps(self, first: int = 2) -> Iterator[tuple[tuple[int, ...], Any]]:
+        """Each place of the kernel, and the index of what it meets in a padded array, whose axes from `first`
+        on are those of the windows."""
+        if math.prod(self.kernel) > MOST_TAPS:
+            raise ValueError(f"a window of {math.prod(self.kernel):,} numbers; up to {MOST_TAPS:,} are read")
+        axes = list(zip(self.strides, self.dilations, self.found))
+        for at in grid(*map(range, self.kernel)):
+            cuts = [slice(t * d, t * d + (n - 1) * s + 1 if n else 0, s) for t, (s, d, n) in zip(at, axes)]
+            yield at, (*[slice(None)] * first, *cuts)
+
+    def summed(self, x: Array) -> Array:
+        """(N, C, *windows): the sum of the numbers in each."""
+        made, x = np.zeros((*x.shape[:2], *self.found), x.dtype), self.padded(x)
+        for _, index in self.taps():
+            made += x[index]
+        return made
 
     def counts(self, x: Array, padding: int) -> Array:
         """(1, 1, *windows): how many numbers a mean is over; with `padding` those of the padding, too."""
         ones = np.ones((1, 1, *x.shape[2:]), x.dtype)
         if padding:
             ones = np.pad(ones, [(0, 0), (0, 0), *self.wide], constant_values=1)
-        seen = replace(self, wide=[(0, 0)] * len(self.kernel)) if padding else self
-        return seen.over(ones).sum(tuple(range(-len(self.kernel), 0)))
+        return (replace(self, wide=[(0, 0)] * len(self.kernel)) if padding else self).summed(ones)
 
 
 def windows(
@@ -213,11 +211,11 @@ def conv_facts(x: Fact, w: Fact, b: Fact | None = None, *, group: int = 1, **tol
 @operator("Conv", conv_facts, WINDOW)
 def conv(x: Array, w: Array, b: Array | None = None, *, group: int = 1, **told: Any) -> Array:
     seen = windows(x.shape[2:], w.shape[2:], **told)
-    weights = w.reshape(group, len(w) // group, *w.shape[1:])
+    weights, x = w.reshape(group, len(w) // group, *w.shape[1:]), seen.padded(x)
     made: Array = np.zeros((len(x), group, weights.shape[1], math.prod(seen.found)), x.dtype)
-    for tap, part in seen.parts(x):
-        columns = part.reshape(len(x), group, w.shape[1] * part.shape[2], made.shape[-1])
-        made += np.matmul(weights[(*[slice(None)] * 3, *tap)].reshape(*weights.shape[:2], -1), columns)
+    for at, index in seen.taps():
+        met = x[index].reshape(len(x), group, w.shape[1], made.shape[-1])
+        made += np.matmul(weights[(..., *at)], met)
     made = made.reshape(len(x), len(w), *seen.found)
     return made if b is None else made + channels_of(b, x.ndim)
 
@@ -286,23 +284,21 @@ def max_pool(x: Array, *, kernel_shape: Any, storage_order: int = 0, **told: Any
     """The largest number of each window, and its place in the whole input."""
     seen = windows(x.shape[2:], kernel_shape, **told)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    inner = np.arange(math.prod(x.shape[2:])).reshape(x.shape[2:], order="F" if storage_order else "C")
-    places = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * inner.ndim) * inner.size + inner
-    best: list[Array] = []  # of the parts so far: the largest, and its place
-    for (_, part), (_, where) in zip(seen.parts(x, lowest), seen.parts(places, -1)):
-        top = np.argmax(part, 2, keepdims=True)
-        found = [np.take_along_axis(one, top, 2)[:, :, 0] for one in (part, where)]
-        stays = (found[0] <= best[0]) | (best[0] != best[0]) if best else False  # NaN is larger than all
-        best = [np.where(stays, old, new) for old, new in zip(best, found)] if best else found
-    return best[0], best[1]
+    inner = np.arange(math.prod(x.shape[2:])).reshape(1, 1, *x.shape[2:], order="F" if storage_order else "C")
+    channels = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * len(kernel_shape))
+    x, places, (first, *others) = seen.padded(x, lowest), seen.padded(inner, -1), (i for _, i in seen.taps())
+    best, at = x[first], places[first]
+    for index in others:
+        stays = (x[index] <= best) | (best != best)  # NaN is larger than all
+        best, at = np.where(stays, best, x[index]), np.where(stays, at, places[index])
+    return np.array(best), channels * inner.size + at
 
 
 @operator("AveragePool", _pool_facts, (*WINDOW, "ceil_mode"))
 def average_pool(x: Array, *, kernel_shape: Any, count_include_pad: int = 0, **told: Any) -> Array:
     """Sums over counts; the padding counts with `count_include_pad`, what `ceil_mode` adds never."""
     seen = windows(x.shape[2:], kernel_shape, **told)
-    total = seen.over(x).sum(tuple(range(-len(kernel_shape), 0)), dtype=x.dtype)
-    return total / seen.counts(x, count_include_pad)
+    return seen.summed(x) / seen.counts(x, count_include_pad)
 
 
 def _global_facts(x: Fact) -> Fact:
