@@ -177,6 +177,13 @@ def _where_facts(condition: Fact, x: Fact, y: Fact) -> Fact:
 define("Where", lambda condition, x, y: np.where(condition, x, y), _where_facts)
 
 
+# All that works so
+NUMBER_BY_NUMBER = {
+    *UNARY, *COMPARED, *COMBINED, *OF_ALL, "Cast", "CastLike", "Clip", "Div", "Dropout", "Elu", "Erf", "Gelu",
+    "HardSigmoid", "IsInf", "IsNaN", "LeakyRelu", "Mean", "Mish", "Mod", "Not", "PRelu", "Pow", "Relu",
+    "Sigmoid", "Swish", "Where",
+}  # fmt: skip
+
 # Along axes
 
 

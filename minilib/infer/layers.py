@@ -365,12 +365,6 @@ def rms_norm(x: Array, scale: Array, *, axis: int = -1, epsilon: float = 1e-5, *
     return (x / np.sqrt((x * x).mean(axes, keepdims=True) + epsilon) * scale).astype(x.dtype)
 
 
-@operator("InstanceNormalization", floats)
-def instance_norm(x: Array, scale: Array, b: Array, *, epsilon: float = 1e-5) -> Array:
-    made = normed(x, tuple(range(2, x.ndim)), epsilon)[0]
-    return made * channels_of(scale, x.ndim) + channels_of(b, x.ndim)
-
-
 @operator("GroupNormalization", floats, ("stash_type",))
 def group_norm(
     x: Array, scale: Array, b: Array, *, num_groups: int, epsilon: float = 1e-5, **_: Any
@@ -381,3 +375,8 @@ def group_norm(
     each = x.shape[1] // len(scale)
     scale, b = (channels_of(np.repeat(one, each), x.ndim) for one in (scale, b))
     return parts.reshape(x.shape) * scale + b
+
+
+@operator("InstanceNormalization", floats)
+def instance_norm(x: Array, scale: Array, b: Array, *, epsilon: float = 1e-5) -> Array:
+    return group_norm(x, scale, b, num_groups=x.shape[1], epsilon=epsilon)

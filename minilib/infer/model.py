@@ -51,6 +51,10 @@ class Node:
     attributes: dict[str, Any] = field(default_factory=dict)
     name: str = ""
 
+    def reads(self, i: int) -> str:
+        """The name of input `i`; "" where there is none."""
+        return self.inputs[i] if i < len(self.inputs) else ""
+
     def __str__(self) -> str:
         return f"{self.op} {self.name!r}" if self.name else f"{self.op} that makes {self.outputs[0]!r}"
 

@@ -289,8 +289,8 @@ def squeeze(w: Writer, node: Node, x: str, axes: Any = None) -> Code:
 @code("Slice")
 def sliced(w: Writer, node: Node, x: str, *others: str) -> Code:
     starts, ends, *more = [w.fixed(name) for name in node.inputs[1:] if name]
-    axes = more[0] if node.inputs[3:] and node.inputs[3] else list(range(len(starts)))
-    if (len(node.inputs) > 4 and set(more[-1]) != {1}) or 0 in ends:
+    axes = more[0] if node.reads(3) else list(range(len(starts)))
+    if (node.reads(4) and set(more[-1]) != {1}) or 0 in ends:
         raise FactError("it has steps, or takes nothing")
     shape = w.shape(node.inputs[0])
     known = [shape[axis] for axis in axes]
@@ -341,6 +341,6 @@ def batch_norm(w: Writer, node: Node, x: str, *told: str, epsilon: float = 1e-5,
 
 @code("Clip")
 def clip(w: Writer, node: Node, x: str, low: Any = None, high: Any = None) -> Code:
-    if len(node.inputs) > 1 and node.inputs[1]:
+    if node.reads(1):
         x = w.let(w.say("max", x, low), f"{node.outputs[0]}_")
-    return w.say("min", x, high) if len(node.inputs) > 2 else w.say("copy", x)
+    return w.say("min", x, high) if node.reads(2) else w.say("copy", x)

@@ -16,7 +16,7 @@ import numpy as np
 
 from minilib.dims import at, parse, symbol, symbols_of
 from minilib.infer.buffers import Edge, Pulses, late_window
-from minilib.infer.elementwise import UNARY, axes_of
+from minilib.infer.elementwise import NUMBER_BY_NUMBER, axes_of
 from minilib.infer.facts import Fact, FactError, one_size, product
 from minilib.infer.layers import windows
 from minilib.infer.model import Graph, ModelError, Node, analyse
@@ -26,12 +26,6 @@ __all__ = ["Pulse"]
 
 MOST = 2**20  # frames of a pulse
 FAR = 2**20  # pulses: sizes are compared where all maxima and roundings have settled
-_NUMBER_BY_NUMBER = (
-    "Add And Cast CastLike Clip Div Dropout Elu Equal Erf Gelu Greater GreaterOrEqual HardSigmoid IsInf "
-    "IsNaN LeakyRelu Less LessOrEqual Max Mean Min Mish Mod Mul Not Or PRelu Pow Relu Sigmoid Sub Sum Swish "
-    "Where Xor"
-)
-NUMBER_BY_NUMBER = {*UNARY, *_NUMBER_BY_NUMBER.split()}
 
 
 class Pulse:
@@ -135,7 +129,7 @@ class Pulsing:
 
     def numbers(self, node: Node, i: int) -> list[Any] | None:
         """The numbers of input `i`, which are known before the run; None where there is no such input."""
-        if len(node.inputs) <= i or not node.inputs[i]:
+        if not node.reads(i):
             return None
         value = self.facts[node.inputs[i]].value
         if value is None:
@@ -310,7 +304,7 @@ class Pulsing:
             self.new.edges[name] = replace(edge, delay=edge.delay - before)
         if widths:
             others = self.new.constant([widths[i][j] for j in (0, 1) for i in widths])
-            rest = [others, node.inputs[2] if len(node.inputs) > 2 else "", self.new.constant(list(widths))]
+            rest = [others, node.reads(2), self.new.constant(list(widths))]
             name = self.new.emit("Pad", [name, *rest], edge=self.new.edges[name], **node.attributes)
         self.result(node, self.new.emit("Identity", [name], node.outputs[0]))
 
