@@ -240,14 +240,11 @@ def upgrade(node: Node, opset: int, constants: dict[str, Any]) -> None:
     first, names = MOVED.get(node.op, (0, []))
     if opset < first:
         for name in names:
-            value = told.pop(name, None)
-            key = f"{node.outputs[0]}.{name}" if value is not None else ""
-            if value is not None:
+            key = f"{node.outputs[0]}.{name}" if name in told else ""
+            if key:
                 kind = np.float32 if name in ("min", "max", "ratio", "value") else np.int64
-                constants[key] = np.array(value, kind)
+                constants[key] = np.array(told.pop(name), kind)
             node.inputs.append(key)
-        while node.inputs and not node.inputs[-1]:
-            node.inputs.pop()
     if node.op in ("Softmax", "LogSoftmax", "Hardmax") and opset < 13:
         told.setdefault("axis", 1)
         told["flat"] = 1  # all axes from there on are one row
