@@ -74,7 +74,7 @@ class Program:
     run: Callable[..., Any]  # of one node
     function: Callable[..., list[Array]]
     source: str
-    bytes: int
+    bytes: int  # of the block; what the table's own calls make is new memory beside it
     live_bytes: int  # the most that is alive at one time: no plan needs less
     all_bytes: int  # what a program that never uses memory again would take
     places: list[tuple[int, int, int, int, str]]  # of each piece: offset, bytes, first and last call, whose
