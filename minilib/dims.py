@@ -87,6 +87,8 @@ class Dim:
 
     __slots__ = ("_key", "terms")
 
+    value = None  # as TensorFlow 1 has it, whose lengths have a value
+
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self._key = tuple(sorted(terms.items(), key=lambda term: _rank(term[0])))

@@ -4,6 +4,7 @@ import minilib.graph as tf
 """
 
 from minilib.graph import functions, nn, train
+from minilib.graph.absent import absent
 from minilib.graph.control import cond
 from minilib.graph.functions import *  # noqa: F403
 from minilib.graph.gradients import gradients
@@ -13,6 +14,7 @@ from minilib.graph.nodes import (
     constant,
     control_dependencies,
     get_default_graph,
+    get_default_session,
     name_scope,
     reset_default_graph,
 )
@@ -38,7 +40,9 @@ Tensor = Node
 __all__ = [
     "Graph", "InteractiveSession", "Node", "Plan", "Program", "Session", "Tensor", "Variable", "assign",
     "assign_add", "assign_sub", "compile", "cond", "constant", "control_dependencies", "get_default_graph",
+    "get_default_session",
     "global_variables", "global_variables_initializer", "gradients", "group", "name_scope", "nn", "no_op",
     "optimise", "reset_default_graph", "trace", "train", "trainable_variables", "variables_initializer",
 ]  # fmt: skip
 __all__ += functions.__all__
+__getattr__ = absent(__name__, __all__)

@@ -71,6 +71,11 @@ class Graph:
         self._taken[tried] = 0
         return tried
 
+    def rename(self, node: Node, name: str) -> None:
+        """Give a new node another name; nobody has heard of its own."""
+        self._taken.pop(node.name, None)
+        node.name = self.unique_name(name)
+
     def get_tensor_by_name(self, name: str) -> Node:
         """The node that is called so, with or without TensorFlow's ":0". Raises KeyError where none is."""
         for node in self.nodes:
@@ -121,11 +126,17 @@ def get_default_graph() -> Graph:
     return _default.entered[-1] if _default.entered else _always[0]
 
 
+def get_default_session() -> Any:
+    """The session of the innermost `with` block, or None."""
+    return sessions.entered[-1] if sessions.entered else None
+
+
 def entered(session: Any, who: str) -> Any:
     """The session, or that of the innermost `with` block. Raises ValueError where there is none."""
-    if session is None and not sessions.entered:
+    session = session or get_default_session()
+    if session is None:
         raise ValueError(f"{who}: no session is open here: use `with Session():`, or session.run")
-    return session or sessions.entered[-1]
+    return session
 
 
 def reset_default_graph() -> None:
@@ -226,7 +237,7 @@ class Node:
         return shape if shape is None else Shape(map(resolve, shape))
 
     def get_shape(self) -> Any:
-        return self.shape
+        return self.lengths()
 
     @property
     def ndim(self) -> int:
@@ -392,15 +403,20 @@ class Node:
 
     def __getitem__(self, index: Any) -> Node:
         parts = index if isinstance(index, tuple) else (index,)
-        arrays = [part for part in parts if isinstance(part, Node | np.ndarray | list)]
-        if not arrays:
-            dots = [i for i, part in enumerate(parts) if part is Ellipsis]
-            for i in dots[:1]:  # stands for all axes that are not named
-                named = sum(part is not None for part in parts) - 1
-                parts = (*parts[:i], *[slice(None)] * (self.ndim - named), *parts[i + 1 :])
-            return make(ops.Slice(tuple(parts)), self)
-        layout = tuple(isinstance(part, Node | np.ndarray | list) for part in parts)
-        return make(ops.Select(layout), self, *arrays)
+        for i in [i for i, part in enumerate(parts) if part is Ellipsis]:  # all axes that are not named
+            named = sum(part is not None for part in parts) - 1
+            parts = (*parts[:i], *[slice(None)] * (self.ndim - named), *parts[i + 1 :])
+        if not any(isinstance(part, Node | np.ndarray | list) for part in parts):
+            return make(ops.Slice(parts), self)
+        if any(part is None for part in parts):
+            raise TypeError(
+                f"{self.name}: an index of arrays holds integers and slices besides, and not None"
+            )
+        cuts = tuple(part if isinstance(part, slice) else slice(None) for part in parts)
+        whole = all(cut == slice(None) for cut in cuts)
+        arrays = [part for part in parts if not isinstance(part, slice)]
+        layout = tuple(not isinstance(part, slice) for part in parts)
+        return make(ops.Select(layout), self if whole else self[cuts], *arrays)
 
 
 # What `array + node` is, by the function of NumPy that Python calls for it.
@@ -642,8 +658,6 @@ class Every(dict[Any, Any]):
 
 def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool] | None = None) -> Node:
     """A node for an operation of `functional`: what it makes is told by running it on ones."""
-    if isinstance(f, ops.Select) and any(x.dtype == bool for x in inputs[1:]):
-        raise TypeError(f"{inputs[0].name}: how many places booleans pick only a run knows: use tf.where")
     whole = kinds.Fused(f, [x.requires_grad for x in inputs] if needs is None else needs)
     ones = list(map(_ones, inputs))
     out, ran = whole.forward(*ones)
@@ -697,6 +711,16 @@ def _slice_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Node:
     return make(kinds.Place(node.f.index, node.inputs[0].shape), grad)
 
 
+def _select_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
+    x, *arrays = node.inputs
+    return (make(kinds.Scatter(node.f.layout, x.shape), grad, *arrays), *[None] * len(arrays))
+
+
+def _scatter_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
+    arrays = node.inputs[1:]
+    return (make(ops.Select(node.f.layout), grad, *arrays), *[None] * len(arrays))
+
+
 def _pow_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
     x, y = node.inputs
     if y.shape != ():
@@ -713,7 +737,7 @@ def _sum_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
 
 BACKWARD: dict[type[Function], Callable[[Node, Node, Sequence[bool]], Any]] = {
     kinds.Fused: _fused_backward, kinds.Part: _part_backward, ops.Slice: _slice_backward,
-    ops.Pow: _pow_backward,
+    ops.Select: _select_backward, kinds.Scatter: _scatter_backward, ops.Pow: _pow_backward,
     ops.Sum: _sum_backward, ops.LongSum: _sum_backward, kinds.SumTo: _sum_backward,
     kinds.SumLike: lambda node, grad, needs: (XP.expand_like(grad, node.inputs[0]), None),
 }  # fmt: skip

@@ -202,4 +202,6 @@ def frozen(value: Any) -> Any:
         return type(value), frozen(vars(value))
     if isinstance(value, float):
         return value.hex()  # -0.0 == 0.0
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)  # a length of a shape is one
     return value if isinstance(value, str | bytes) or value is None else (type(value).__name__, value)

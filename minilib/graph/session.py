@@ -186,10 +186,11 @@ def leaves(fetches: Any) -> list[Any]:
 
 
 def structured(fetches: Any, value: Any) -> Any:
-    """The same lists, tuples and dicts, with value(leaf) in the place of each leaf."""
+    """The same lists, tuples and dicts, with value(leaf) in the place of each leaf; keys by their names."""
     if isinstance(fetches, Mapping):
         kind: Any = type(fetches)
-        return kind((key, structured(part, value)) for key, part in fetches.items())
+        found = {key: structured(fetches[key], value) for key in sorted(fetches, key=str)}
+        return kind((key, found[key]) for key in fetches)
     if isinstance(fetches, list | tuple):
         parts = [structured(part, value) for part in fetches]
         return type(fetches)(*parts) if hasattr(fetches, "_fields") else type(fetches)(parts)

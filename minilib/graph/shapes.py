@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,20 @@ from minilib.graph.kinds import Leaf
 Sizes = tuple[Any, ...]
 
 
+class Length(int):
+    """A length that is known. `x.shape[1].value` is how TensorFlow 1 asks for the number."""
+
+    value = property(int)
+
+
 class Shape(tuple[Any, ...]):
     """Lengths of axes, of which some may be symbols."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return (Length(n) if isinstance(n, int) else n for n in super().__iter__())
+
+    def __getitem__(self, i: Any) -> Any:
+        return Shape(tuple(self)[i]) if isinstance(i, slice) else tuple(self)[i]
 
     def as_list(self) -> list[int | None]:
         """None in the place of what is not known."""
@@ -33,6 +45,10 @@ class Shape(tuple[Any, ...]):
     @property
     def ndims(self) -> int:
         return len(self)
+
+    def num_elements(self) -> int | None:
+        """How many numbers; None where that is not known."""
+        return None if None in self.as_list() else math.prod(self)
 
     def __repr__(self) -> str:
         return "(" + ", ".join(map(str, self)) + ("," if len(self) == 1 else "") + ")"
@@ -86,6 +102,14 @@ def sliced(index: Sequence[Any], x: Sizes) -> Sizes:
     return (*made, *axes)
 
 
+def selected(f: Any, x: Sizes, arrays: Sequence[Sizes], equations: Equations) -> Sizes:
+    """What arrays of integers pick: their shape stands where the axes were, or first if these lie apart."""
+    places = [i for i, taken in enumerate(f.layout) if taken]
+    rest = [n for i, n in enumerate(x) if i not in places]
+    start = places[0] if places[-1] - places[0] < len(places) else 0
+    return (*rest[:start], *broadcast(*arrays, equations=equations), *rest[start:])
+
+
 def _length(part: slice, n: Size) -> Size:
     if not isinstance(n, Dim) and not any(isinstance(end, Dim) for end in (part.start, part.stop)):
         return len(range(n)[part])
@@ -134,6 +158,7 @@ RULES: dict[type[Function], Callable[[Any, Sequence[Sizes], Equations], Sizes]] 
     ops.Expand: lambda f, s, e: broadcast(s[0], f.to, equations=e),
     ops.Permute: lambda f, s, e: tuple(s[0][i] for i in f.dims),
     ops.Slice: lambda f, s, e: sliced(f.index, s[0]),
+    ops.Select: lambda f, s, e: selected(f, s[0], s[1:], e),
     ops.Cat: concatenated,
     ops.Repeat: lambda f, s, e: tuple(
         n * k for n, k in zip((1,) * (len(f.sizes) - len(s[0])) + s[0], f.sizes)
@@ -146,11 +171,11 @@ RULES: dict[type[Function], Callable[[Any, Sequence[Sizes], Equations], Sizes]] 
 RULES |= dict.fromkeys(
     (ops.Sum, ops.LongSum, ops.Extreme, ops.ArgExtreme, ops.Truth), lambda f, s, e: reduced(f, s[0])
 )
-RULES |= dict.fromkeys((kinds.SumTo, kinds.Place, kinds.Fill), lambda f, s, e: f.to)
+RULES |= dict.fromkeys((kinds.SumTo, kinds.Place, kinds.Scatter, kinds.Fill), lambda f, s, e: f.to)
 RULES |= dict.fromkeys((ops.Flip, ops.Roll, ops.Triangle), lambda f, s, e: s[0])
 KEEP_DTYPE = (
-    ops.Reshape, ops.Expand, ops.Permute, ops.Slice, ops.Repeat, ops.Cat, ops.Flip, ops.Roll, ops.Triangle,
-    kinds.SumLike, kinds.ExpandLike, kinds.SumTo, kinds.Place, kinds.Identity,
+    ops.Reshape, ops.Expand, ops.Permute, ops.Slice, ops.Select, ops.Repeat, ops.Cat, ops.Flip, ops.Roll,
+    ops.Triangle, kinds.SumLike, kinds.ExpandLike, kinds.SumTo, kinds.Place, kinds.Scatter, kinds.Identity,
 )  # fmt: skip
 # Also of inputs whose axes nobody knows.
 ANY_RANK = (kinds.SumLike, kinds.ExpandLike, kinds.CountOf, kinds.SumTo)
@@ -186,6 +211,8 @@ def dtype_of(f: Function, inputs: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
 
     A stand-in runs it on arrays that hold one number each.
     """
+    if isinstance(f, ops.Select) and any(x.dtype == bool for x in inputs[1:]):
+        raise TypeError(f"{inputs[0].name}: how many places booleans pick only a run knows: use tf.where")
     if isinstance(f, KEEP_DTYPE):
         return inputs[0].dtype, ()
     ones = [np.ones((1,) * len(x.shape or ()), x.dtype) for x in inputs]

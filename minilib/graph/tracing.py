@@ -111,7 +111,7 @@ def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequenc
             for i, (x, shape) in enumerate(zip(arrays, shapes))
         ]
         variables = {
-            name: Variable(array, tensors[name].requires_grad, name) for name, (array, _) in kept.items()
+            name: Variable(array, tensors[name].requires_grad, name=name) for name, (array, _) in kept.items()
         }
         reads = {name: make(kinds.Identity(), variable) for name, variable in variables.items()}
         guards: list[Node] = []
