@@ -93,8 +93,7 @@ def _like(made: Node, dtype: Any) -> Node:
 (zeros, zeros_like), (ones, ones_like) = _filled(0, "zeros"), _filled(1, "ones")
 
 
-def convert_to_tensor(value: Any, dtype: Any = None, name: str = "Const") -> Node:
-    return value if isinstance(value, Node) else constant(value, dtype, name=name)
+convert_to_tensor = nodes.as_node
 
 
 def set_random_seed(seed: int | None) -> None:
@@ -352,9 +351,10 @@ def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Node
 
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None = None) -> list[Node]:
     """The parts along an axis, without it. Raises ValueError for another number than `num` of them."""
-    return [
-        squeeze(part, axis, name) for part in split(value, num or convert_to_tensor(value).shape[axis], axis)
-    ]
+    x = convert_to_tensor(value)
+    if isinstance(n := x.shape[axis] if num is None else num, Dim):
+        raise ValueError(f"unstack: axis {axis} of {x.name}, of shape {x.shape}, has no known length: give it as num")
+    return [squeeze(part, axis, name) for part in split(x, n, axis)]
 
 
 @named

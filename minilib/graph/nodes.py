@@ -458,7 +458,7 @@ def make(f: Function, *operands: Any, name: str | None = None) -> Any:
     """
     graph = graph_of(f.name, [x for x in operands if isinstance(x, Node)])
     with graph.as_default():
-        inputs = tuple(operand if isinstance(operand, Node) else constant(operand) for operand in operands)
+        inputs = tuple(map(as_node, operands))
     if not is_plain(type(f)):
         return fused(f, inputs)
     f = copy.copy(f)
@@ -504,6 +504,21 @@ def graph_of(who: str, nodes: Sequence[Any], graph: Graph | None = None) -> Grap
 def shown(thing: Any) -> str:
     """What somebody gave, in so few words that a message stays one line."""
     return " ".join(repr(thing).split())[:60]
+
+
+def as_node(value: Any, dtype: Any = None, name: str = "Const") -> Node:
+    """A node as it is, a list that holds nodes as one array of them, and else a constant."""
+    if isinstance(value, Node):
+        return value
+    if _holds_nodes(value):
+        parts = alike(*value)
+        same_dtype("a list of nodes", *parts)
+        return make(ops.Cat(0), *[part.reshape((1, *part.lengths())) for part in parts])
+    return constant(value, dtype, name=name)
+
+
+def _holds_nodes(value: Any) -> bool:
+    return isinstance(value, Node) or (isinstance(value, list | tuple) and any(map(_holds_nodes, value)))
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const") -> Node:
@@ -569,9 +584,9 @@ def alike(*values: Any) -> list[Node]:
     """All as nodes of one graph; what is none is a constant in the dtype of the first that is."""
     like = next((v for v in values if isinstance(v, Node)), None)
     if like is None:
-        return list(map(constant, values))
+        return list(map(as_node, values))
     with like.graph.as_default():
-        return [v if isinstance(v, Node) else constant(v, _weak(v, like.dtype)) for v in values]
+        return [as_node(v, _weak(v, like.dtype)) for v in values]
 
 
 def _weak(value: Any, dtype: Any) -> Any:
@@ -797,7 +812,7 @@ class Arrays:
     def where(self, condition: Node, x: Any, y: Any) -> Node:
         like = x if isinstance(x, Node) else y
         dtype = like.dtype if isinstance(like, Node) else np.result_type(x, y)
-        x, y = (v if isinstance(v, Node) else constant(v, dtype) for v in (x, y))
+        x, y = (as_node(v, dtype) for v in (x, y))
         return make(ops.Where(), condition, x, y)
 
     def broadcast_to(self, x: Node, shape: Any) -> Node:

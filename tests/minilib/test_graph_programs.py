@@ -287,3 +287,16 @@ def test_short_programs_of_books() -> None:
     scores = tf.nn.xw_plus_b(state, tf.ones([5, 2]), tf.zeros([2]), "scores")
     assert scores.name == "scores" and scores.shape.as_list() == [None, 2]
     assert run([tf.reduce_any(tf.constant([True, False])), tf.reduce_all([True, False])]) == [True, False]
+
+
+def test_a_list_of_nodes_counts_as_their_array() -> None:
+    x = tf.constant([1.0, 2.0])
+    both = tf.convert_to_tensor([x, [3.0, x[0]]])
+    assert run(both).tolist() == [[1, 2], [3, 1]] and run(tf.gradients(both * both, x)[0]).tolist() == [4, 4]
+    assert run(tf.reduce_mean([x[0], x[1]])) == 1.5 and run(tf.concat([[x[0]], [5.0]], 0)).tolist() == [1, 5]
+    before = len(tf.get_default_graph().nodes)
+    tf.convert_to_tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert len(tf.get_default_graph().nodes) == before + 1
+    assert "cast one" in problem(lambda: tf.convert_to_tensor([x[0], tf.constant(1)]))
+    assert "give it as num" in problem(lambda: tf.unstack(tf.placeholder(tf.float32, [None, 2])))
+    assert [part.name for part in tf.unstack(x, name="part")] == ["part", "part_1"]
