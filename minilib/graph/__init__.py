@@ -8,18 +8,16 @@ from minilib.graph.absent import absent
 from minilib.graph.control import cond
 from minilib.graph.functions import *  # noqa: F403
 from minilib.graph.gradients import gradients
-from minilib.graph.nodes import (
+from minilib.graph.nodes import Node, constant, control_dependencies
+from minilib.graph.passes import optimise
+from minilib.graph.plan import Plan, compile
+from minilib.graph.programs import (
     Graph,
-    Node,
-    constant,
-    control_dependencies,
     get_default_graph,
     get_default_session,
     name_scope,
     reset_default_graph,
 )
-from minilib.graph.passes import optimise
-from minilib.graph.plan import Plan, compile
 from minilib.graph.session import InteractiveSession, Session
 from minilib.graph.tracing import Program, trace
 from minilib.graph.variables import (

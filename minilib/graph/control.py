@@ -13,7 +13,8 @@ from minilib.engine import Array, Function
 from minilib.graph import kinds
 from minilib.graph.functions import convert_to_tensor, zeros_like
 from minilib.graph.gradients import gradients
-from minilib.graph.nodes import BACKWARD, Node, assigned_by, before, during
+from minilib.graph.nodes import BACKWARD, Node, assigned_by, before
+from minilib.graph.programs import during
 from minilib.graph.session import evaluate, leaves, structured
 from minilib.graph.shapes import Shape
 

@@ -15,8 +15,10 @@ from minilib import operations as ops
 from minilib.dims import Dim
 from minilib.engine import Function
 from minilib.graph import kinds, nodes
-from minilib.graph.nodes import XP, Node, constant, get_default_graph, make, one, sizes, source, two, unknown
-from minilib.graph.shapes import Shape
+from minilib.graph.device import XP
+from minilib.graph.nodes import Node, constant, make, one, sizes, source, two
+from minilib.graph.programs import get_default_graph
+from minilib.graph.shapes import Shape, shown, unknown
 
 __all__ = [
     "abs", "add", "add_n", "argmax", "argmin", "bool", "cast", "clip_by_value", "concat",
@@ -320,7 +322,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims:
 @named
 def concat(values: Sequence[Any], axis: int, name: str | None = None) -> Node:
     if not isinstance(values, list | tuple | np.ndarray) or not len(values):
-        raise ValueError(f"concat: needs a list of nodes, and then an axis, not {nodes.shown(values)}")
+        raise ValueError(f"concat: needs a list of nodes, and then an axis, not {shown(values)}")
     parts = nodes.alike(*values)
     nodes.same_dtype("concat", *parts)
     return make(ops.Cat(*ops.axes(axis, parts[0].ndim, "axis")), *parts)
@@ -353,7 +355,9 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str | None 
     """The parts along an axis, without it. Raises ValueError for another number than `num` of them."""
     x = convert_to_tensor(value)
     if isinstance(n := x.shape[axis] if num is None else num, Dim):
-        raise ValueError(f"unstack: axis {axis} of {x.name}, of shape {x.shape}, has no known length: give it as num")
+        raise ValueError(
+            f"unstack: axis {axis} of {x.name}, of shape {x.shape}, has no known length: give it as num"
+        )
     return [squeeze(part, axis, name) for part in split(x, n, axis)]
 
 

@@ -10,7 +10,9 @@ from typing import Any
 
 from minilib.dag import ancestors
 from minilib.graph import kinds
-from minilib.graph.nodes import XP, Node, as_array, before, by_age, constant, graph_of, make
+from minilib.graph.device import XP
+from minilib.graph.nodes import Node, before, by_age, constant, graph_of, make
+from minilib.graph.shapes import as_array
 
 
 def gradients(

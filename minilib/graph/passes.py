@@ -18,7 +18,8 @@ from minilib.dag import ancestors
 from minilib.dims import broadcast
 from minilib.engine import Function
 from minilib.graph import kinds
-from minilib.graph.nodes import Node, assigned_by, before, by_age, during, graph_of
+from minilib.graph.nodes import Node, assigned_by, before, by_age, graph_of
+from minilib.graph.programs import during
 from minilib.graph.session import leaves, structured
 from minilib.graph.shapes import ELEMENTWISE
 

@@ -16,10 +16,12 @@ import numpy as np
 from minilib import operations as ops
 from minilib.dag import consumers, offsets, order, peak
 from minilib.graph import kinds
-from minilib.graph.nodes import XP, Every, Node, assigned_by, before, during, get_default_graph, with_sizes
+from minilib.graph.device import XP
+from minilib.graph.nodes import Node, assigned_by, before
 from minilib.graph.passes import instead, is_number, opaque, optimise, prune, rewrite
+from minilib.graph.programs import during, get_default_graph
 from minilib.graph.session import Session, compute, handed_out, leaves, stored, structured
-from minilib.graph.shapes import ELEMENTWISE
+from minilib.graph.shapes import ELEMENTWISE, Every, with_sizes
 
 __all__ = ["Plan", "compile"]
 

@@ -13,17 +13,9 @@ from minilib.dag import ancestors
 from minilib.dims import Equations
 from minilib.engine import Array
 from minilib.graph import kinds
-from minilib.graph.nodes import (
-    Graph,
-    Node,
-    as_array,
-    before,
-    by_age,
-    get_default_graph,
-    graph_of,
-    sessions,
-    with_sizes,
-)
+from minilib.graph.nodes import Node, before, by_age, graph_of
+from minilib.graph.programs import Graph, get_default_graph, sessions
+from minilib.graph.shapes import as_array, with_sizes
 
 
 def evaluate(

@@ -9,13 +9,13 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from minilib import operations as ops
-from minilib.dims import Dim, Equations, Size, broadcast, larger, smaller
+from minilib.dims import Dim, Equations, Size, at, broadcast, larger, smaller, symbol
 from minilib.engine import Array, Function
 from minilib.graph import kinds
 from minilib.graph.kinds import Leaf
@@ -230,3 +230,74 @@ def _where(array: Array, out: Array, inputs: Sequence[Array]) -> int | None:
         if array is x:
             return i if i < len(inputs) else -1
     raise TypeError("a plain operation saves its inputs and its result only")
+
+
+# Values that are given
+
+
+def as_array(value: Any, dtype: Any = None) -> Array:
+    """`value` as an array of numbers, itself where it fits. Raises TypeError for what is none."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "bifu":
+        raise TypeError(f"a node holds numbers or booleans, not {array.dtype} (from {type(value).__name__})")
+    if dtype is None and not isinstance(value, np.ndarray | np.generic):
+        short = np.float32 if array.dtype.kind == "f" else np.int32
+        return array if array.dtype.kind in "bu" or _overflows(array, short) else array.astype(short)
+    if dtype is None:
+        return array
+    if array.dtype.kind == "f" and np.dtype(dtype).kind in "iub":
+        told = f"{array.dtype} of shape {array.shape} is no {np.dtype(dtype)}"
+        raise TypeError(f"{told}: cast one of them with tf.cast")
+    if _overflows(array, dtype):
+        raise TypeError(f"a number in {shown(value)} is out of the bounds of {np.dtype(dtype)}")
+    return array.astype(dtype, copy=False)
+
+
+def _overflows(array: Array, dtype: Any) -> bool:
+    """Whether integers are others as integers of this dtype."""
+    whole = array.dtype.kind in "iu" and np.dtype(dtype).kind in "iu"
+    return whole and not np.can_cast(array.dtype, dtype) and bool((array.astype(dtype) != array).any())
+
+
+def shown(thing: Any) -> str:
+    """What somebody gave, in so few words that a message stays one line."""
+    return " ".join(repr(thing).split())[:60]
+
+
+# Symbols among the attributes of operations
+
+
+def unknown(name: str, shape: Sequence[Any]) -> tuple[Size, ...]:
+    """A shape with a symbol in the place of each None. Raises ValueError for a length below 0."""
+    if any(n is not None and n < 0 for n in shape):
+        raise ValueError(f"{name}: no axis has the length of {list(shape)}: None takes any")
+    return tuple(symbol(f"{name}_{i}") if n is None else n for i, n in enumerate(shape))
+
+
+def has_sizes(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(has_sizes, value.values()))
+    if isinstance(value, slice):
+        return has_sizes((value.start, value.stop, value.step))
+    return isinstance(value, Dim) or (isinstance(value, tuple | list) and any(map(has_sizes, value)))
+
+
+def with_sizes(value: Any, known: Mapping[str, Any]) -> Any:
+    """An attribute of an operation, with numbers in the place of its symbols."""
+    if isinstance(value, dict):
+        return {name: with_sizes(part, known) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return tuple(with_sizes(part, known) for part in value)
+    if isinstance(value, slice):
+        return slice(*(with_sizes(end, known) for end in (value.start, value.stop, value.step)))
+    return at(value, known)
+
+
+class Every(dict[Any, Any]):
+    """One value for whatever is asked for."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        return self.value

@@ -13,12 +13,13 @@ import numpy as np
 from minilib.dims import Dim, symbol
 from minilib.engine import TENSORS, Array, leaf_of
 from minilib.graph import kinds
-from minilib.graph.nodes import Graph, Node, make, source
+from minilib.graph.nodes import Node, make, source
 from minilib.graph.onnx import save_onnx
 from minilib.graph.passes import frozen
 from minilib.graph.plan import Plan, compile
+from minilib.graph.programs import Graph
 from minilib.graph.session import Session, evaluate, leaves, structured
-from minilib.graph.shapes import Shape
+from minilib.graph.shapes import Shape, has_sizes
 from minilib.graph.variables import Variable, assign, group
 
 __all__ = ["Program", "trace"]
@@ -227,7 +228,7 @@ def generalised(traces: Sequence[Program]) -> Program:
                 own = isinstance(value, bool) or name in ("inputs", "saved", "keeps", "needs_grad")
                 if isinstance(value, int | tuple | list | slice) and not own:
                     vars(node.f)[name] = _sizes(node, [vars(n.f)[name] for n in same])
-        node.sized = node.check_sizes()
+        node.sized = has_sizes(vars(node.f))
     return first
 
 

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from minilib.graph.absent import absent
+from minilib.graph.device import XP
 from minilib.graph.gradients import gradients, listed
-from minilib.graph.nodes import XP, Node, constant, during, graph_of, make, name_scope
+from minilib.graph.nodes import Node, constant, graph_of, make
+from minilib.graph.programs import during, name_scope
 from minilib.graph.session import Session
 from minilib.graph.variables import Variable, assign, assign_add, global_variables, group, trainable_variables
 from minilib.operations import Sqrt

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from minilib.graph import kinds
-from minilib.graph.nodes import Node, as_array, constant, during, entered, get_default_graph, graph_of, source
+from minilib.graph.nodes import Node, constant, graph_of, source
+from minilib.graph.programs import during, entered, get_default_graph
 from minilib.graph.session import leaves
+from minilib.graph.shapes import as_array
 
 
 class Variable(Node):
