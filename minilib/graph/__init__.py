@@ -3,12 +3,13 @@
 import minilib.graph as tf
 """
 
-from minilib.graph import functions, nn, train
+from minilib.graph import draws, functions, nn, train
 from minilib.graph.absent import absent
-from minilib.graph.control import cond
+from minilib.graph.control import cond, control_dependencies
+from minilib.graph.draws import *  # noqa: F403
 from minilib.graph.functions import *  # noqa: F403
 from minilib.graph.gradients import gradients
-from minilib.graph.nodes import Node, constant, control_dependencies
+from minilib.graph.nodes import Node, constant
 from minilib.graph.passes import optimise
 from minilib.graph.plan import Plan, compile
 from minilib.graph.programs import (
@@ -42,5 +43,5 @@ __all__ = [
     "global_variables", "global_variables_initializer", "gradients", "group", "name_scope", "nn", "no_op",
     "optimise", "reset_default_graph", "trace", "train", "trainable_variables", "variables_initializer",
 ]  # fmt: skip
-__all__ += functions.__all__
+__all__ += draws.__all__ + functions.__all__
 __getattr__ = absent(__name__, __all__)

@@ -1,8 +1,9 @@
-"""Choices that a run makes: two programs within one, of which it runs the one that a condition picks."""
+"""What runs first, and choices that a run makes: two programs within one, of which a condition picks one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,22 @@ from minilib.engine import Array, Function
 from minilib.graph import kinds
 from minilib.graph.functions import convert_to_tensor, zeros_like
 from minilib.graph.gradients import gradients
-from minilib.graph.nodes import BACKWARD, Node, assigned_by, before
-from minilib.graph.programs import during
+from minilib.graph.nodes import BACKWARD, Node, assigned_by, before, graph_of
+from minilib.graph.programs import during, get_default_graph
 from minilib.graph.session import evaluate, leaves, structured
 from minilib.graph.shapes import Shape
 
-__all__ = ["cond"]
+__all__ = ["cond", "control_dependencies"]
+
+
+def control_dependencies(inputs: Sequence[Node] | None) -> AbstractContextManager[None]:
+    """A block whose nodes run behind all of `inputs`, also where they do not need their values.
+
+    With None they wait for nothing, also not for what a block around it names.
+    """
+    graph = get_default_graph()
+    graph_of("control_dependencies", inputs or (), graph)
+    return during(graph, controls=() if inputs is None else (*graph.controls, *inputs))
 
 
 class Cond(kinds.Effect):

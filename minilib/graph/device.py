@@ -12,8 +12,8 @@ from minilib import operations as ops
 from minilib.dims import Size
 from minilib.engine import DEVICES, Array, Device, Function, mode
 from minilib.graph import kinds
-from minilib.graph.nodes import BACKWARD, Node, as_node, constant, make, one, sizes, source, two
-from minilib.graph.shapes import Every, Shape, is_plain, with_sizes
+from minilib.graph.nodes import BACKWARD, Node, as_node, constant, make, one, source, two
+from minilib.graph.shapes import Every, Shape, is_plain, sizes, with_sizes
 
 # Operations that are taken whole
 

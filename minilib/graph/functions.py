@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import wraps
 from inspect import signature
 from typing import Any, NoReturn
 
@@ -13,12 +13,10 @@ import numpy as np
 
 from minilib import operations as ops
 from minilib.dims import Dim
-from minilib.engine import Function
 from minilib.graph import kinds, nodes
 from minilib.graph.device import XP
-from minilib.graph.nodes import Node, constant, make, one, sizes, source, two
-from minilib.graph.programs import get_default_graph
-from minilib.graph.shapes import Shape, shown, unknown
+from minilib.graph.nodes import Node, constant, make, one, source, two
+from minilib.graph.shapes import Shape, shown, sizes, unknown
 
 __all__ = [
     "abs", "add", "add_n", "argmax", "argmin", "bool", "cast", "clip_by_value", "concat",
@@ -26,10 +24,10 @@ __all__ = [
     "float32", "float64", "gather", "greater", "greater_equal", "identity", "int32", "int64", "less",
     "less_equal", "log", "logical_and", "logical_not", "logical_or", "matmul", "maximum", "minimum",
     "multiply", "negative", "newaxis", "not_equal", "one_hot", "ones", "ones_like", "placeholder", "pow",
-    "random_normal", "random_uniform", "reduce_all", "reduce_any", "reduce_max", "reduce_mean",
-    "reduce_min", "reduce_sum", "reshape", "set_random_seed", "shape", "sigmoid", "sin", "slice", "split",
+    "reduce_all", "reduce_any", "reduce_max", "reduce_mean",
+    "reduce_min", "reduce_sum", "reshape", "shape", "sigmoid", "sin", "slice", "split",
     "sqrt", "square", "squared_difference", "squeeze", "stack", "stop_gradient", "subtract", "tanh", "tile",
-    "transpose", "truncated_normal", "uint8", "unstack", "where", "while_loop", "zeros", "zeros_like",
+    "transpose", "uint8", "unstack", "where", "while_loop", "zeros", "zeros_like",
 ]  # fmt: skip
 
 float16, float32, float64, uint8, int32, int64, bool = map(
@@ -39,7 +37,7 @@ newaxis = None
 _SHORT = {"float": float32, "double": float64, "int": int32}
 
 
-def _dtype(name: Any) -> Any:
+def dtype_called(name: Any) -> Any:
     short: Any = _SHORT.get(name, name) if isinstance(name, str) else name
     return np.dtype(short)
 
@@ -68,7 +66,7 @@ def named(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def placeholder(dtype: Any, shape: Any = None, name: str = "Placeholder") -> Node:
     """A node that each run gives a value to. None for an axis takes any length, None for all any axes."""
-    node = source(kinds.Placeholder(), None, _dtype(dtype), name)
+    node = source(kinds.Placeholder(), None, dtype_called(dtype), name)
     if shape is not None:
         node.known_shape = Shape(unknown(node.name, (shape,) if isinstance(shape, int) else shape))
     return node
@@ -81,7 +79,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Node:
 
 
 def _filled(number: int, name: str) -> tuple[Callable[..., Node], Callable[..., Node]]:
-    full = named(lambda shape, dtype=float32, name=name: XP.full(shape, number, _dtype(dtype)))
+    full = named(lambda shape, dtype=float32, name=name: XP.full(shape, number, dtype_called(dtype)))
     like = named(
         lambda tensor, dtype=None, name=None: _like(XP.full_like(convert_to_tensor(tensor), number), dtype)
     )
@@ -89,56 +87,13 @@ def _filled(number: int, name: str) -> tuple[Callable[..., Node], Callable[..., 
 
 
 def _like(made: Node, dtype: Any) -> Node:
-    return made if dtype is None else made.astype(_dtype(dtype))
+    return made if dtype is None else made.astype(dtype_called(dtype))
 
 
 (zeros, zeros_like), (ones, ones_like) = _filled(0, "zeros"), _filled(1, "ones")
 
 
 convert_to_tensor = nodes.as_node
-
-
-def set_random_seed(seed: int | None) -> None:
-    """What draws of this graph made from now on begin with, each with another number."""
-    get_default_graph().seed = seed
-
-
-def _draw(
-    method: str, shape: Any, dtype: Any, seed: Any, kind: type[kinds.Draw] = kinds.Draw, **options: Any
-) -> Node:
-    graph = get_default_graph()
-    if seed is None and graph.seed is not None:
-        seed = graph.seed + len(graph.nodes)
-        seed = seed if graph.writing is None else [seed, len(graph.writing)]  # within a side of a cond
-    f = kind(method, sizes(shape), _dtype(dtype), seed, options)
-    return source(f, shape, _dtype(dtype), method)
-
-
-@named
-def random_normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None,
-    name: str | None = None,
-) -> Node:  # fmt: skip
-    """Numbers from N(mean, stddev²), new ones in each run."""
-    return _draw("normal", shape, dtype, seed, loc=mean, scale=stddev)
-
-
-@named
-def truncated_normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None,
-    name: str | None = None,
-) -> Node:  # fmt: skip
-    """The same within two standard deviations: what lies further out is drawn again."""
-    return _draw("normal", shape, dtype, seed, kinds.Truncated) * stddev + mean
-
-
-@named
-def random_uniform(
-    shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = float32, seed: Any = None,
-    name: str | None = None,
-) -> Node:  # fmt: skip
-    """Numbers from U[minval, maxval), new ones in each run."""
-    return _draw("uniform", shape, dtype, seed, low=minval, high=maxval)
 
 
 # One number at a time
@@ -201,29 +156,25 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
 @named
 def cast(x: Any, dtype: Any, name: str | None = None) -> Node:
-    return convert_to_tensor(x).astype(_dtype(dtype))
+    return convert_to_tensor(x).astype(dtype_called(dtype))
 
 
 # Along axes
 
 
-def _along(kind: Callable[..., Function]) -> Callable[..., Node]:
+def _reduction(made: Callable[[Node, Any, Any], Node]) -> Callable[..., Node]:
+    """A function along an axis, or several, None for all, whose result has the dtype of what it is given."""
+
     @named
     def reduce(
         input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None,
         reduction_indices: Any = None, keep_dims: Any = False,
     ) -> Node:  # fmt: skip
         x, dims = convert_to_tensor(input_tensor), _dims(axis, reduction_indices)
-        if dims == ():
-            return make(kinds.Identity(), x)
-        return _of_dtype(x, make(kind(dims, keepdims or keep_dims), x))
+        found = make(kinds.Identity(), x) if dims == () else made(x, dims, keepdims or keep_dims)
+        return found if x.dtype.kind == "b" else found.astype(x.dtype)  # booleans are counted
 
     return reduce
-
-
-def _of_dtype(x: Node, made: Node) -> Node:
-    """What was made of x, in its dtype; booleans are counted."""
-    return made if x.dtype.kind == "b" else made.astype(x.dtype)
 
 
 def _dims(axis: Any, older: Any) -> Any:
@@ -239,24 +190,24 @@ def either(axis: Any, older: Any, default: Any = None) -> Any:
     return axis if axis is not None else older if older is not None else default
 
 
-reduce_sum = _along(ops.LongSum)
-reduce_max, reduce_min = _along(partial(ops.Extreme, True)), _along(partial(ops.Extreme, False))
-reduce_all, reduce_any = _along(partial(ops.Truth, True)), _along(partial(ops.Truth, False))
-
-
-@named
-def reduce_mean(
-    input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None,
-    reduction_indices: Any = None, keep_dims: Any = False,
-) -> Node:  # fmt: skip
-    """The mean along an axis, None for all. Of an unknown length the divisor is a symbol."""
-    x, dims = convert_to_tensor(input_tensor), _dims(axis, reduction_indices)
-    total = reduce_sum(x, dims, keepdims or keep_dims)
+def _mean(x: Node, dims: Any, keep: Any) -> Node:
+    """The sum, divided by how many there are: of an unknown length by a symbol."""
+    total = make(ops.LongSum(dims, keep), x)
     if x.shape is None:
-        return _of_dtype(x, divide(total, make(kinds.CountOf(), x)))
-    n = math.prod(x.shape[i] for i in (ops.axes(dims, x.ndim) if dims != () else ()))
+        return divide(total.astype(x.dtype), make(kinds.CountOf(), x))
+    n = math.prod(x.shape[i] for i in ops.axes(dims, x.ndim))
     count = source(kinds.SizeOf(n, x.dtype), (), x.dtype) if isinstance(n, Dim) else n
-    return _of_dtype(x, divide(total, count))
+    return divide(total.astype(x.dtype), count)
+
+
+reduce_sum, reduce_mean, reduce_max, reduce_min, reduce_all, reduce_any = map(
+    _reduction,
+    (
+        lambda x, dims, keep: make(ops.LongSum(dims, keep), x), _mean,
+        lambda x, dims, keep: x.max(dims, keep), lambda x, dims, keep: x.min(dims, keep),
+        lambda x, dims, keep: x.all(dims, keep), lambda x, dims, keep: x.any(dims, keep),
+    ),
+)  # fmt: skip
 
 
 def _arg(largest: Any) -> Callable[..., Node]:

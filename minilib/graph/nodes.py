@@ -13,19 +13,28 @@ import copy
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 
 from minilib import operations as ops
-from minilib.dims import Dim, Size
-from minilib.engine import DEVICES, Array, Function
+from minilib.dims import Dim
+from minilib.engine import DEVICES, Function
 from minilib.graph import kinds
 from minilib.graph.kinds import Leaf
-from minilib.graph.programs import Graph, during, entered, get_default_graph
-from minilib.graph.shapes import Shape, as_array, dtype_of, has_sizes, reshaped, shape_of, shown
+from minilib.graph.programs import Graph, entered, get_default_graph
+from minilib.graph.shapes import (
+    Shape,
+    as_array,
+    dtype_of,
+    has_sizes,
+    parted,
+    reshaped,
+    shape_of,
+    shown,
+    sizes,
+)
 
 _serial = itertools.count(1).__next__
 
@@ -118,18 +127,8 @@ class Node:
     def requires_grad(self) -> bool:
         return self.f.requires_grad and self.dtype is not None and self.dtype.kind == "f"
 
-    @property
-    def type(self) -> str:
-        """The name of the operation."""
-        return self.f.name
-
-    @property
-    def op(self) -> Node:
-        return self
-
-    @property
-    def outputs(self) -> list[Node]:
-        return [self]
+    type = property(lambda self: self.f.name)  # the name of the operation
+    op, outputs = property(lambda self: self), property(lambda self: [self])
 
     def consumers(self) -> list[Node]:
         """The nodes of the graph that read this one."""
@@ -152,7 +151,7 @@ class Node:
     def __bool__(self) -> bool:
         return self._refuse() if self.graph.decide is None else self.graph.decide(self)
 
-    __float__ = __int__ = __index__ = __iter__ = tolist = __array__ = _refuse
+    __float__ = __int__ = __index__ = __iter__ = tolist = _refuse
 
     def item(self) -> Any:
         """The number of a constant; in a traced program also the truth of a condition."""
@@ -185,15 +184,11 @@ class Node:
 
     # Arithmetic
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """NumPy asks the node in `array * node`, and in np.sin(node), which has no numbers to work on."""
-        reflected = REFLECTED.get(ufunc)
-        if reflected is None or method != "__call__" or options or isinstance(inputs[0], Node):
-            raise TypeError(
-                f"np.{ufunc.__name__}: {self.name}, of shape {self.shape}, has no numbers before a run: use "
-                "the function of minilib.graph"
-            )
-        return getattr(self, reflected)(inputs[0])
+    __array_priority__ = 1  # NumPy leaves `array * node` to the node
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        told = f"{self.name}, of shape {self.shape}, has no numbers before a run"
+        raise TypeError(f"{told}: use the function of minilib.graph")
 
     __add__, __radd__ = _both_ways(ops.Add())
     __sub__, __rsub__ = _both_ways(ops.Sub())
@@ -261,31 +256,9 @@ class Node:
         return self  # nobody writes into a node
 
     def __getitem__(self, index: Any) -> Node:
-        parts = index if isinstance(index, tuple) else (index,)
-        for i in [i for i, part in enumerate(parts) if part is Ellipsis]:  # all axes that are not named
-            named = sum(part is not None for part in parts) - 1
-            parts = (*parts[:i], *[slice(None)] * (self.ndim - named), *parts[i + 1 :])
-        if not any(isinstance(part, Node | np.ndarray | list) for part in parts):
-            return make(ops.Slice(parts), self)
-        if any(part is None for part in parts):
-            raise TypeError(
-                f"{self.name}: an index of arrays holds integers and slices besides, and not None"
-            )
-        cuts = tuple(part if isinstance(part, slice) else slice(None) for part in parts)
-        whole = all(cut == slice(None) for cut in cuts)
-        arrays = [part for part in parts if not isinstance(part, slice)]
-        layout = tuple(not isinstance(part, slice) for part in parts)
-        return make(ops.Select(layout), self if whole else self[cuts], *arrays)
-
-
-# What `array + node` is, by the function of NumPy that Python calls for it.
-REFLECTED = {
-    np.add: "__radd__", np.subtract: "__rsub__", np.multiply: "__rmul__", np.true_divide: "__rtruediv__",
-    np.power: "__rpow__", np.remainder: "__rmod__", np.floor_divide: "__rfloordiv__",
-    np.matmul: "__rmatmul__", np.less: "__gt__", np.less_equal: "__ge__", np.greater: "__lt__",
-    np.greater_equal: "__le__", np.equal: "__eq__", np.not_equal: "__ne__", np.bitwise_and: "__rand__",
-    np.bitwise_or: "__ror__",
-}  # fmt: skip
+        cuts, layout, arrays = parted(index, self)
+        cut = make(ops.Slice(cuts), self) if not layout or any(part != slice(None) for part in cuts) else self
+        return make(ops.Select(layout), cut, *arrays) if layout else cut
 
 
 def before(node: Node) -> tuple[Node, ...]:
@@ -305,16 +278,6 @@ def by_age(node: Node) -> int:
 def _views_of(node: Node) -> list[Node]:
     views = [v for v in node.graph.nodes if v.f.view and v.inputs and v.inputs[0] is node]
     return views + [inner for v in views for inner in _views_of(v)]
-
-
-def control_dependencies(inputs: Sequence[Node] | None) -> AbstractContextManager[None]:
-    """A block whose nodes run behind all of `inputs`, also where they do not need their values.
-
-    With None they wait for nothing, also not for what a block around it names.
-    """
-    graph = get_default_graph()
-    graph_of("control_dependencies", inputs or (), graph)
-    return during(graph, controls=() if inputs is None else (*graph.controls, *inputs))
 
 
 # Making nodes
@@ -422,11 +385,8 @@ def alike(*values: Any) -> list[Node]:
     if like is None:
         return list(map(as_node, values))
     with like.graph.as_default():
-        return [as_node(v, _weak(v, like.dtype)) for v in values]
-
-
-def _weak(value: Any, dtype: Any) -> Any:
-    return None if dtype.kind == "b" and not isinstance(value, bool) else dtype
+        truths = like.dtype.kind == "b"
+        return [as_node(v, None if truths and not isinstance(v, bool) else like.dtype) for v in values]
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Node:
@@ -435,34 +395,3 @@ def divide(x: Any, y: Any, name: str | None = None) -> Node:
     if x.dtype.kind != "f" and y.dtype.kind != "f":
         x, y = x.astype(np.float64), y.astype(np.float64)
     return binary(ops.Div(), x, y, name=name)
-
-
-# Sizes that are nodes
-
-
-def sizes(shape: Any) -> tuple[Size, ...]:
-    """A shape, in which nodes may stand: tf.shape(x), or a number taken out of it."""
-    if isinstance(shape, Node):
-        shape = _known(shape).reshape(-1)
-    return tuple(map(_as_size, shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
-
-
-def _as_size(n: Any) -> Size:
-    if isinstance(n, Node):
-        return _known(n).item()
-    if n is None:
-        raise TypeError("None is no length: use tf.shape(x)[i] for one that only a run knows")
-    return n if isinstance(n, Dim) else n.__index__()
-
-
-def _known(node: Node) -> Array:
-    """The sizes that a node of integers will hold, as an array of Python's objects."""
-    if isinstance(node.f, kinds.ShapeOf):
-        return np.array([*node.inputs[0].lengths(), None], object)[:-1]
-    if isinstance(node.f, kinds.Constant):
-        return node.f.value.astype(object)
-    if isinstance(node.f, kinds.Identity | ops.Cast):
-        return _known(node.inputs[0])
-    if isinstance(node.f, ops.Slice | ops.Cat | ops.Reshape | ops.Add | ops.Sub | ops.Mul | ops.FloorDivide):
-        return np.array(copy.copy(node.f).forward(*map(_known, node.inputs)), object)
-    raise TypeError(f"{node.name} is no size that is known while the program is written: use tf.shape(x)[i]")

@@ -119,21 +119,16 @@ class Session:
             raise TypeError(f"run: feeds are a dict of nodes and their values, not {feeds!r}")
         for key, value in feeds.items():
             node = self.checked(key, "key of feed_dict")
+            told, shape = f"run: the feed of {node.name!r}", node.shape
             try:
                 values[node] = as_array(value, node.dtype)
             except (TypeError, ValueError) as error:
-                raise TypeError(
-                    f"run: the feed of {node.name!r} does not fit {node.dtype}: {error}"
-                ) from None
-            shape = node.shape
+                raise TypeError(f"{told} does not fit {node.dtype}: {error}") from None
             try:
-                if shape is not None:
-                    equations.bind(shape, values[node].shape)
+                equations.bind(shape or (), values[node].shape if shape is not None else ())
             except ValueError as error:
-                raise ValueError(
-                    f"run: the feed of {node.name!r} has shape {values[node].shape}, expected {shape}: "
-                    f"{error}"
-                ) from None
+                given = values[node].shape
+                raise ValueError(f"{told} has shape {given}, expected {shape}: {error}") from None
         return values, {name: size for name, size in equations.known.items() if isinstance(size, int)}
 
     def close(self) -> None:

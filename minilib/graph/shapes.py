@@ -7,7 +7,6 @@ Taught in chapters/09a_sessions.ipynb and solutions/09a_sessions.ipynb: what the
 from __future__ import annotations
 
 import copy
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,18 +14,12 @@ from typing import Any
 import numpy as np
 
 from minilib import operations as ops
-from minilib.dims import Dim, Equations, Size, at, broadcast, larger, smaller, symbol
+from minilib.dims import Dim, Equations, Length, Size, at, broadcast, larger, smaller, symbol
 from minilib.engine import Array, Function
 from minilib.graph import kinds
 from minilib.graph.kinds import Leaf
 
 Sizes = tuple[Any, ...]
-
-
-class Length(int):
-    """A length that is known. `x.shape[1].value` is how TensorFlow 1 asks for the number."""
-
-    value = property(int)
 
 
 class Shape(tuple[Any, ...]):
@@ -83,14 +76,12 @@ def product(x: Sizes, y: Sizes, equations: Equations) -> Sizes:
 def sliced(index: Sequence[Any], x: Sizes) -> Sizes:
     """What is left of `x`. Raises ValueError for a place, or an axis, that it does not have."""
     made: list[Any] = []
-    if (named := sum(part is not None and part is not Ellipsis for part in index)) > len(x):
+    if (named := sum(part is not None for part in index)) > len(x):
         raise ValueError(f"an index of {named} axes into {Shape(x)}")
     axes = iter(x)
     for part in index:
         if part is None:
             made.append(1)
-        elif part is Ellipsis:
-            made += itertools.islice(axes, len(x) - named)
         elif isinstance(part, slice):
             made.append(_length(part, next(axes)))
         elif not isinstance(part, int | np.integer | Dim):
@@ -262,6 +253,56 @@ def _overflows(array: Array, dtype: Any) -> bool:
 def shown(thing: Any) -> str:
     """What somebody gave, in so few words that a message stays one line."""
     return " ".join(repr(thing).split())[:60]
+
+
+# Sizes and indices in which nodes may stand
+
+
+def _is_node(x: Any) -> bool:
+    return hasattr(x, "known_shape")  # the file of nodes needs this one, and is not known here
+
+
+def sizes(shape: Any) -> tuple[Size, ...]:
+    """A shape, in which nodes may stand: tf.shape(x), or a number taken out of it."""
+    if _is_node(shape):
+        shape = _known(shape).reshape(-1)
+    return tuple(map(_as_size, shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
+
+
+def _as_size(n: Any) -> Size:
+    if _is_node(n):
+        return _known(n).item()
+    if n is None:
+        raise TypeError("None is no length: use tf.shape(x)[i] for one that only a run knows")
+    return n if isinstance(n, Dim) else n.__index__()
+
+
+def _known(node: Any) -> Array:
+    """The sizes that a node of integers will hold, as an array of Python's objects."""
+    if isinstance(node.f, kinds.ShapeOf):
+        return np.array([*node.inputs[0].lengths(), None], object)[:-1]
+    if isinstance(node.f, kinds.Constant):
+        return node.f.value.astype(object)
+    if isinstance(node.f, kinds.Identity | ops.Cast):
+        return _known(node.inputs[0])
+    if isinstance(node.f, ops.Slice | ops.Cat | ops.Reshape | ops.Add | ops.Sub | ops.Mul | ops.FloorDivide):
+        return np.array(copy.copy(node.f).forward(*map(_known, node.inputs)), object)
+    raise TypeError(f"{node.name} is no size that is known while the program is written: use tf.shape(x)[i]")
+
+
+def parted(index: Any, x: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], list[Any]]:
+    """x[index] as cuts, and then arrays, with a layout that says for each axis whether it has one."""
+    parts = index if isinstance(index, tuple) else (index,)
+    for i in [i for i, part in enumerate(parts) if part is Ellipsis][:1]:  # all axes that are not named
+        named = sum(part is not None for part in parts) - 1
+        parts = (*parts[:i], *[slice(None)] * (x.ndim - named), *parts[i + 1 :])
+    if not any(isinstance(part, np.ndarray | list) or _is_node(part) for part in parts):
+        return parts, (), []
+    if any(part is None for part in parts):
+        raise TypeError(f"{x.name}: an index of arrays holds integers and slices besides, and not None")
+    layout = tuple(not isinstance(part, slice) for part in parts)
+    cuts = tuple(slice(None) if taken else part for part, taken in zip(parts, layout))
+    return cuts, layout, [part for part, taken in zip(parts, layout) if taken]
 
 
 # Symbols among the attributes of operations
