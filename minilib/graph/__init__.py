@@ -3,12 +3,11 @@
 import minilib.graph as tf
 """
 
-from minilib.graph import draws, functions, nn, train
-from minilib.graph.absent import absent
-from minilib.graph.control import cond, control_dependencies
-from minilib.graph.draws import *  # noqa: F403
+from minilib.graph import functions, nn, train
+from minilib.graph.control import cond
 from minilib.graph.functions import *  # noqa: F403
 from minilib.graph.gradients import gradients
+from minilib.graph.names import absent
 from minilib.graph.nodes import Node, constant
 from minilib.graph.passes import optimise
 from minilib.graph.plan import Plan, compile
@@ -26,6 +25,7 @@ from minilib.graph.variables import (
     assign,
     assign_add,
     assign_sub,
+    control_dependencies,
     global_variables,
     global_variables_initializer,
     group,
@@ -43,5 +43,5 @@ __all__ = [
     "global_variables", "global_variables_initializer", "gradients", "group", "name_scope", "nn", "no_op",
     "optimise", "reset_default_graph", "trace", "train", "trainable_variables", "variables_initializer",
 ]  # fmt: skip
-__all__ += draws.__all__ + functions.__all__
+__all__ += functions.__all__
 __getattr__ = absent(__name__, __all__)

@@ -56,13 +56,8 @@ class Bound:
         self.plan, self.known = plan, sizes
         self.names: dict[Node, str] = {}
         self.root = plan.root
-        self.namespace: dict[str, Any] = {
-            "np": np,
-            "compute": compute,
-            "stored": stored,
-            "fitting": kinds.fitting,
-        }
-        self.lines: list[str] = []
+        known = {"np": np, "compute": compute, "stored": stored, "fitting": kinds.fitting, "spare": _spare}
+        self.namespace: dict[str, Any] = known
         self.constants: dict[int, str] = {}  # by id
         self.operations: dict[Node, Any] = {}
         self.in_place: set[Node] = set()  # new values that are written into their variables
@@ -176,15 +171,14 @@ class Bound:
 
     def write(self) -> None:
         """Write the function and compile it."""
-        head = ["def program(feeds, state, spares):"]
+        self.lines = ["def program(feeds, state, spares):"]
         for i, node in enumerate(self.plan.feeds):
-            head.append(f"    {self.name(node)} = feeds[{i}]  # {node.name}")
+            self.lines.append(f"    {self.name(node)} = feeds[{i}]  # {node.name}")
         reads = [x for node in self.plan.program for x in node.inputs] + self.plan.wanted
         for node in dict.fromkeys(x for x in reads if isinstance(x.f, kinds.Stored)):
-            head.append(f"    {self.name(node)} = stored({self.given(node)}, state)  # {node.name}")
+            self.lines.append(f"    {self.name(node)} = stored({self.given(node)}, state)  # {node.name}")
         for i, u in enumerate(self.plan.units):
-            loop = [node for node in u if is_elementwise(node)]
-            if len(loop) == len(u) and loop:
+            if all(map(is_elementwise, u)):
                 self.loop(u)
             else:
                 for node in u:
@@ -194,7 +188,7 @@ class Bound:
             self.lines += [f"    {self.operation(n)}.saved = ()" for n in gone]
         results = ", ".join(self.result(node) for node in self.plan.wanted)
         self.lines.append(f"    return [{results}]")
-        self.source = "\n".join([*head, *self.lines]) + "\n"
+        self.source = "\n".join(self.lines) + "\n"
         exec(self.source, self.namespace)
         self.program = self.namespace["program"]
 
@@ -265,18 +259,16 @@ class Bound:
     def looked_at(self, node: Node, f: Any, operand: str) -> bool:
         """Whether a view of an array that has its place is one, and no copy; then it is made now."""
         made = f.forward(self.namespace[operand])
-        if np.may_share_memory(made, self.namespace[operand]):
+        if shared := np.may_share_memory(made, self.namespace[operand]):
             self.namespace[self.name(node)] = made
-            return True
-        return False
+        return shared
 
     def operation(self, node: Node) -> str:
         """The name of a fused operation: the same in each run, so that it keeps what it saves itself."""
         if node not in self.operations:
-            f = copy.copy(node.f.f)
-            needs = node.f.needs_grad
-            f.inputs = tuple(kinds.Leaf(self.shape(x), x.dtype, need) for x, need in zip(node.inputs, needs))
-            self.operations[node] = f
+            f = self.operations[node] = copy.copy(node.f.f)
+            needs = zip(node.inputs, node.f.needs_grad)
+            f.inputs = tuple(kinds.Leaf(self.shape(x), x.dtype, need) for x, need in needs)
         return self.given(self.operations[node])
 
     def part(self, node: Node) -> None:
@@ -321,7 +313,6 @@ class Bound:
                 if node in self.in_place:
                     self.lines.append(f"    {name} = stored({key}, state)")
                 else:
-                    self.namespace["spare"] = _spare
                     told = f"{shape}, {node.dtype.str!r}"
                     self.lines.append(f"    {name} = spare({key}, spares, state, {told})")
         indent, cut = "    ", ""
@@ -379,11 +370,10 @@ class Bound:
                 return [f"np.copyto({out}, {y})", f"np.copyto({out}, {x}, where={c})"]
             case ops.Cast():
                 return [f"np.copyto({out}, {args}, casting='unsafe')"]
-            case ops.Pow() if is_number(node.inputs[1], 2):
-                return [f"np.multiply({operands[0]}, {operands[0]}, out={out})"]
-            case ops.Pow() if is_number(node.inputs[1], 3):
+            case ops.Pow() if (cube := is_number(node.inputs[1], 3)) or is_number(node.inputs[1], 2):
                 x = operands[0]
-                return [f"np.multiply({x}, {x}, out={out})", f"np.multiply({out}, {x}, out={out})"]
+                square = f"np.multiply({x}, {x}, out={out})"
+                return [square, f"np.multiply({out}, {x}, out={out})"] if cube else [square]
         return [f"np.copyto({out}, {self.given(f)}.forward({args}))  # {f.name}"]
 
 

@@ -1,9 +1,8 @@
-"""What runs first, and choices that a run makes: two programs within one, of which a condition picks one."""
+"""Choices that a run makes: two programs within one, of which it runs the one that a condition picks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -14,22 +13,12 @@ from minilib.engine import Array, Function
 from minilib.graph import kinds
 from minilib.graph.functions import convert_to_tensor, zeros_like
 from minilib.graph.gradients import gradients
-from minilib.graph.nodes import BACKWARD, Node, assigned_by, before, graph_of
-from minilib.graph.programs import during, get_default_graph
+from minilib.graph.nodes import BACKWARD, Node, assigned_by, before
+from minilib.graph.programs import during
 from minilib.graph.session import evaluate, leaves, structured
 from minilib.graph.shapes import Shape
 
-__all__ = ["cond", "control_dependencies"]
-
-
-def control_dependencies(inputs: Sequence[Node] | None) -> AbstractContextManager[None]:
-    """A block whose nodes run behind all of `inputs`, also where they do not need their values.
-
-    With None they wait for nothing, also not for what a block around it names.
-    """
-    graph = get_default_graph()
-    graph_of("control_dependencies", inputs or (), graph)
-    return during(graph, controls=() if inputs is None else (*graph.controls, *inputs))
+__all__ = ["cond"]
 
 
 class Cond(kinds.Effect):
@@ -39,8 +28,8 @@ class Cond(kinds.Effect):
         self.branches, self.read = branches, tuple(read)
         inside = _inside([node for branch in branches for node in branch])
         self.writes = {v for node in inside for v in assigned_by(node)}
-        shapes = [node.known_shape or () for node in (*inside, *read)]
-        names = {name for shape in shapes for n in shape for name in symbols_of(n)}
+        lengths = [n for node in (*inside, *read) for n in node.known_shape or ()]
+        names = {name for n in lengths for name in symbols_of(n)}
         self.symbols: dict[str, Any] = {name: symbol(name) for name in names}  # in a run: numbers
 
     def act(self, state: dict[Any, Array], condition: Array, *arrays: Array) -> list[Any]:

@@ -18,9 +18,9 @@ from minilib.graph.shapes import Every, Shape, is_plain, sizes, with_sizes
 # Operations that are taken whole
 
 
-def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool] | None = None) -> Node:
+def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool]) -> Node:
     """A node for an operation of `functional`: what it makes is told by running it on ones."""
-    whole = kinds.Fused(f, [x.requires_grad for x in inputs] if needs is None else needs)
+    whole = kinds.Fused(f, needs)
     ones = list(map(_ones, inputs))
     out, ran = whole.forward(*ones)
     kept = [x for x in ran.saved if isinstance(x, np.ndarray) and not any(x is one for one in ones)]
@@ -74,13 +74,11 @@ def _slice_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Node:
 
 
 def _select_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
-    x, *arrays = node.inputs
-    return (make(kinds.Scatter(node.f.layout, x.shape), grad, *arrays), *[None] * len(arrays))
-
-
-def _scatter_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
-    arrays = node.inputs[1:]
-    return (make(ops.Select(node.f.layout), grad, *arrays), *[None] * len(arrays))
+    """Of x[arrays] and of what undoes it: each is the other's."""
+    (x, *arrays), layout = node.inputs, node.f.layout
+    undone = isinstance(node.f, kinds.Scatter)
+    f = ops.Select(layout) if undone else kinds.Scatter(layout, x.shape)
+    return (make(f, grad, *arrays), *[None] * len(arrays))
 
 
 def _pow_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
@@ -99,7 +97,7 @@ def _sum_backward(node: Node, grad: Node, needs: Sequence[bool]) -> Any:
 
 BACKWARD |= {
     kinds.Fused: _fused_backward, kinds.Part: _part_backward, ops.Slice: _slice_backward,
-    ops.Select: _select_backward, kinds.Scatter: _scatter_backward, ops.Pow: _pow_backward,
+    ops.Select: _select_backward, kinds.Scatter: _select_backward, ops.Pow: _pow_backward,
     ops.Sum: _sum_backward, ops.LongSum: _sum_backward, kinds.SumTo: _sum_backward,
     kinds.SumLike: lambda node, grad, needs: (XP.expand_like(grad, node.inputs[0]), None),
 }  # fmt: skip

@@ -5,8 +5,6 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Sequence
-from functools import wraps
-from inspect import signature
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,7 +13,9 @@ from minilib import operations as ops
 from minilib.dims import Dim
 from minilib.graph import kinds, nodes
 from minilib.graph.device import XP
+from minilib.graph.names import dtype_called, named
 from minilib.graph.nodes import Node, constant, make, one, source, two
+from minilib.graph.programs import get_default_graph
 from minilib.graph.shapes import Shape, shown, sizes, unknown
 
 __all__ = [
@@ -24,41 +24,16 @@ __all__ = [
     "float32", "float64", "gather", "greater", "greater_equal", "identity", "int32", "int64", "less",
     "less_equal", "log", "logical_and", "logical_not", "logical_or", "matmul", "maximum", "minimum",
     "multiply", "negative", "newaxis", "not_equal", "one_hot", "ones", "ones_like", "placeholder", "pow",
-    "reduce_all", "reduce_any", "reduce_max", "reduce_mean",
-    "reduce_min", "reduce_sum", "reshape", "shape", "sigmoid", "sin", "slice", "split",
+    "random_normal", "random_uniform", "reduce_all", "reduce_any", "reduce_max", "reduce_mean",
+    "reduce_min", "reduce_sum", "reshape", "set_random_seed", "shape", "sigmoid", "sin", "slice", "split",
     "sqrt", "square", "squared_difference", "squeeze", "stack", "stop_gradient", "subtract", "tanh", "tile",
-    "transpose", "uint8", "unstack", "where", "while_loop", "zeros", "zeros_like",
+    "transpose", "truncated_normal", "uint8", "unstack", "where", "while_loop", "zeros", "zeros_like",
 ]  # fmt: skip
 
 float16, float32, float64, uint8, int32, int64, bool = map(
     np.dtype, ("float16", "float32", "float64", "uint8", "int32", "int64", "bool")
 )
 newaxis = None
-_SHORT = {"float": float32, "double": float64, "int": int32}
-
-
-def dtype_called(name: Any) -> Any:
-    short: Any = _SHORT.get(name, name) if isinstance(name, str) else name
-    return np.dtype(short)
-
-
-def named(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, and what it makes is called by its argument `name`, at TensorFlow's place."""
-    arguments = list(signature(function).parameters.values())
-    (place,) = (i for i, one in enumerate(arguments) if one.name == "name")
-
-    @wraps(function)
-    def with_name(*operands: Any, **options: Any) -> Any:
-        name = [*operands[place:], options.get("name", arguments[place].default)][0]
-        made = function(*operands, **options)
-        if name is None or not isinstance(made, Node):
-            return made
-        if any(made is x for x in (*operands, *options.values())):  # what was given keeps its name
-            made = make(kinds.Identity(), made)
-        made.graph.rename(made, name)
-        return made
-
-    return with_name
 
 
 # Sources
@@ -94,6 +69,49 @@ def _like(made: Node, dtype: Any) -> Node:
 
 
 convert_to_tensor = nodes.as_node
+
+
+def set_random_seed(seed: int | None) -> None:
+    """What draws of this graph made from now on begin with, each with another number."""
+    get_default_graph().seed = seed
+
+
+def _draw(
+    method: str, shape: Any, dtype: Any, seed: Any, kind: type[kinds.Draw] = kinds.Draw, **options: Any
+) -> Node:
+    graph = get_default_graph()
+    if seed is None and graph.seed is not None:
+        seed = graph.seed + len(graph.nodes)
+        seed = seed if graph.writing is None else [seed, len(graph.writing)]  # within a side of a cond
+    f = kind(method, sizes(shape), dtype_called(dtype), seed, options)
+    return source(f, shape, dtype_called(dtype), method)
+
+
+@named
+def random_normal(
+    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None,
+    name: str | None = None,
+) -> Node:  # fmt: skip
+    """Numbers from N(mean, stddev²), new ones in each run."""
+    return _draw("normal", shape, dtype, seed, loc=mean, scale=stddev)
+
+
+@named
+def truncated_normal(
+    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None,
+    name: str | None = None,
+) -> Node:  # fmt: skip
+    """The same within two standard deviations: what lies further out is drawn again."""
+    return _draw("normal", shape, dtype, seed, kinds.Truncated) * stddev + mean
+
+
+@named
+def random_uniform(
+    shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = float32, seed: Any = None,
+    name: str | None = None,
+) -> Node:  # fmt: skip
+    """Numbers from U[minval, maxval), new ones in each run."""
+    return _draw("uniform", shape, dtype, seed, low=minval, high=maxval)
 
 
 # One number at a time

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from minilib import operations as ops
-from minilib.graph.absent import absent
 from minilib.graph.functions import (
     add,
     convert_to_tensor,
@@ -21,6 +20,7 @@ from minilib.graph.functions import (
     stop_gradient,
     tanh,
 )
+from minilib.graph.names import absent
 from minilib.graph.nodes import Node, make
 
 __all__ = [

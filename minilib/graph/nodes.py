@@ -104,9 +104,6 @@ class Node:
         shape, resolve = self.known_shape, self.graph.equations.resolve
         return shape if shape is None else Shape(map(resolve, shape))
 
-    def get_shape(self) -> Any:
-        return self.lengths()
-
     @property
     def ndim(self) -> int:
         return len(self.lengths())
@@ -116,6 +113,8 @@ class Node:
         if self.known_shape is None:
             raise ValueError(f"{self.name} has unknown axes: give its placeholder a shape")
         return self.shape
+
+    get_shape = lengths
 
     @property
     def size(self) -> Any:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from minilib.graph.absent import absent
 from minilib.graph.device import XP
 from minilib.graph.gradients import gradients, listed
+from minilib.graph.names import absent
 from minilib.graph.nodes import Node, constant, graph_of, make
 from minilib.graph.programs import during, name_scope
 from minilib.graph.session import Session

@@ -1,8 +1,9 @@
-"""Variables: what a session keeps from one run to the next."""
+"""Variables, which a session keeps from one run to the next, and what has to run before what."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from minilib.graph import kinds
@@ -87,6 +88,16 @@ def assign_add(ref: Node, value: Any, use_locking: Any = None, name: str | None 
 def assign_sub(ref: Node, value: Any, use_locking: Any = None, name: str | None = None) -> Node:
     """A node that subtracts from a variable in the session."""
     return assign(ref, ref - value, name=name)
+
+
+def control_dependencies(inputs: Sequence[Node] | None) -> AbstractContextManager[None]:
+    """A block whose nodes run behind all of `inputs`, also where they do not need their values.
+
+    With None they wait for nothing, also not for what a block around it names.
+    """
+    graph = get_default_graph()
+    graph_of("control_dependencies", inputs or (), graph)
+    return during(graph, controls=() if inputs is None else (*graph.controls, *inputs))
 
 
 def group(*inputs: Any, name: str = "group_deps") -> Node:
