@@ -16,7 +16,7 @@ from minilib.graph.gradients import gradients
 from minilib.graph.nodes import BACKWARD, Node, assigned_by, before
 from minilib.graph.programs import during
 from minilib.graph.session import evaluate, leaves, structured
-from minilib.graph.shapes import Shape
+from minilib.graph.shapes import Shape, agree
 
 __all__ = ["cond"]
 
@@ -78,7 +78,11 @@ def cond(
         raise ValueError(f"cond: both sides give one structure, and not {told}")
     branches = [leaves(made) for made in sides]
     for yes, no in zip(*branches):
-        _alike(yes, no)
+        kinds_of = " and ".join(f"{node.dtype} of shape {node.shape}" for node in (yes, no))
+        told = f"cond: both sides make the same kind of array, and not {kinds_of}"
+        if yes.dtype != no.dtype or (yes.shape is None) != (no.shape is None):
+            raise ValueError(told)
+        agree(graph.equations, yes.shape, no.shape, told)
     made = [node for branch in branches for node in branch]
     read = dict.fromkeys(x for node in _inside(made) for x in before(node) if not x.inside)
     read |= dict.fromkeys(node for node in made if not node.inside)
@@ -90,17 +94,6 @@ def cond(
         for i, pair in enumerate(zip(*branches))
     )
     return structured(sides[0], lambda _: next(found))
-
-
-def _alike(yes: Node, no: Node) -> None:
-    try:
-        if yes.dtype != no.dtype or (yes.shape is None) != (no.shape is None):
-            raise ValueError
-        if yes.shape is not None:
-            yes.graph.equations.bind(yes.shape, no.shape)
-    except ValueError:
-        told = " and ".join(f"{node.dtype} of shape {node.shape}" for node in (yes, no))
-        raise ValueError(f"cond: both sides make the same kind of array, and not {told}") from None
 
 
 def _inside(ends: Sequence[Node]) -> list[Node]:

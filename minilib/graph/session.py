@@ -15,7 +15,7 @@ from minilib.engine import Array
 from minilib.graph import kinds
 from minilib.graph.nodes import Node, before, by_age, graph_of
 from minilib.graph.programs import Graph, get_default_graph, sessions
-from minilib.graph.shapes import as_array, with_sizes
+from minilib.graph.shapes import agree, as_array, with_sizes
 
 
 def evaluate(
@@ -124,11 +124,8 @@ class Session:
                 values[node] = as_array(value, node.dtype)
             except (TypeError, ValueError) as error:
                 raise TypeError(f"{told} does not fit {node.dtype}: {error}") from None
-            try:
-                equations.bind(shape or (), values[node].shape if shape is not None else ())
-            except ValueError as error:
-                given = values[node].shape
-                raise ValueError(f"{told} has shape {given}, expected {shape}: {error}") from None
+            given = values[node].shape
+            agree(equations, shape, given, f"{told} has shape {given}, expected {shape}")
         return values, {name: size for name, size in equations.known.items() if isinstance(size, int)}
 
     def close(self) -> None:

@@ -47,6 +47,15 @@ class Shape(tuple[Any, ...]):
         return "(" + ", ".join(map(str, self)) + ("," if len(self) == 1 else "") + ")"
 
 
+def agree(equations: Equations, one: Sizes | None, other: Sizes | None, told: str) -> None:
+    """Two shapes are one from now on; unknown axes fit any. Raises ValueError, with what is told."""
+    try:
+        if one is not None and other is not None:
+            equations.bind(one, other)
+    except ValueError as error:
+        raise ValueError(f"{told}: {error}") from None
+
+
 def full_shape(shape: Sequence[Any], old: Sizes) -> Sizes:
     """`shape` with -1 replaced. Raises ValueError where `old` holds another number of elements."""
     total, known = math.prod(old), math.prod(n for n in shape if n != -1)

@@ -10,7 +10,7 @@ from minilib.graph import kinds
 from minilib.graph.nodes import Node, constant, graph_of, source
 from minilib.graph.programs import during, entered, get_default_graph
 from minilib.graph.session import leaves
-from minilib.graph.shapes import as_array
+from minilib.graph.shapes import agree, as_array
 
 
 class Variable(Node):
@@ -67,11 +67,7 @@ def assign(
             value = constant(as_array(value, ref.dtype))
     if value.dtype != ref.dtype:
         raise TypeError(f"assign: {value.dtype} into {ref.name}, which is {ref.dtype}: use tf.cast")
-    if value.shape is not None and ref.shape is not None:
-        try:
-            ref.graph.equations.bind(value.shape, ref.shape)
-        except ValueError:
-            raise ValueError(kinds.misfit(ref, value.shape)) from None
+    agree(ref.graph.equations, value.shape, ref.shape, kinds.misfit(ref, value.shape))
     return _assign(ref, value, name)
 
 
