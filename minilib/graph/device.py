@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from minilib import operations as ops
-from minilib.dims import Size
+from minilib.dims import Dim, Size
 from minilib.engine import DEVICES, Array, Device, Function, mode
 from minilib.graph import kinds
 from minilib.graph.nodes import BACKWARD, Node, as_node, constant, make, one, source, two
@@ -20,6 +20,9 @@ from minilib.graph.shapes import Every, Shape, is_plain, sizes, with_sizes
 
 def fused(f: Function, inputs: tuple[Node, ...], needs: Sequence[bool]) -> Node:
     """A node for an operation of `functional`: what it makes is told by running it on ones."""
+    for x in inputs:
+        if any(isinstance(n, Dim) for n in x.lengths()):
+            raise ValueError(f"{x.name} has unknown lengths, {x.shape}: tf.trace makes such programs")
     whole = kinds.Fused(f, needs)
     ones = list(map(_ones, inputs))
     out, ran = whole.forward(*ones)
