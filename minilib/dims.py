@@ -16,18 +16,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 __all__ = [
-    "Dim",
-    "Equations",
-    "Size",
-    "at",
-    "bounds",
-    "broadcast",
-    "larger",
-    "parse",
-    "smaller",
-    "symbol",
+    "Dim", "Equations", "Length", "Size", "at", "bounds", "broadcast", "larger", "parse", "smaller", "symbol",
     "symbols_of",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +77,8 @@ class Dim:
     """A size with symbols in it, in normal form. Made by `symbol`, `parse`, and by arithmetic on others."""
 
     __slots__ = ("_key", "terms")
+
+    value = None  # that of a `Length`: not known
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
@@ -164,6 +157,12 @@ class Dim:
             sign = (" - " if n < 0 else " + ") if text else "-" * (n < 0)
             text += sign + _product(monomial, abs(n), alone=n == 1)
         return text
+
+
+class Length(int):
+    """A size that is known, with its number where TensorFlow 1 has it: `x.shape[1].value`."""
+
+    value = property(int)
 
 
 Size: TypeAlias = int | Dim
