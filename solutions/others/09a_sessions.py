@@ -113,6 +113,10 @@ class Session:
 
 
 # %% exercise=9.5
+class Contradiction(ValueError):
+    """Two numbers for one length: an error of one's own is a ValueError, too."""
+
+
 class Lengths:
     def __init__(self):
         self.groups = []
@@ -134,7 +138,7 @@ class Lengths:
             both = one | other
             self.groups = [g for g in self.groups if g is not one and g is not other] + [both]
             if len({k for k in both if isinstance(k, int)}) > 1:  # noted all the same: nobody asks after an error
-                raise ValueError(f"{n} and {m}")
+                raise Contradiction(f"{n} and {m}")
         return self.find(n)
 
     def broadcast(self, x, y):
