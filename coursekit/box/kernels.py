@@ -95,8 +95,9 @@ def probe_kernel(
 def launched(name: str) -> Iterator[None]:
     """Show, as a series under `name`, each launch in the block, whoever asks for it, when it is made.
 
-    Of each: the kernel's name, grid, block, and the whole numbers among its arguments; the bytes that it
-    moves, the most of one thread, and whether it has a finding; and all arrays that it wrote, packed.
+    Of each: the kernel's name, grid, block, and the whole numbers among its arguments; the arrays of float32
+    that it was given and left as they were, packed; the bytes that it moves, the most of one thread, and
+    whether it has a finding; and all arrays that it wrote, packed.
     """
     from warplens import kernel, simulation
 
@@ -107,11 +108,14 @@ def launched(name: str) -> Iterator[None]:
         def tell(kernel: Any, where: str, grid: Any, block: Any, args: Any, *others: Any) -> Any:
             report = recorded(kernel, where, grid, block, args, others[0], MAX_STEPS, None, None)
             numbers = [int(one) for one in args if isinstance(one, int | np.integer)]
-            written = [one for one in _outputs(args, report.outputs, few=0) if one]
+            arrays = [one for one in args if isinstance(one, cp.ndarray)]
+            after = _outputs(args, report.outputs, few=0)
+            written = [one for one in after if one]
+            given = [packed(cp.asnumpy(old)) for old, new in zip(arrays, after) if not new and old.dtype == "f4"]
             most = int(report.bytes_by_thread.max())
             counts = report.bytes_moved, most, int(not report.ok)
             sizes = [np.atleast_1d(each).tolist() for each in (grid, block)]
-            told([kernel.name, *sizes, numbers, *counts, written])
+            told([kernel.name, *sizes, numbers, given, *counts, written])
             return report
 
         def run(*launch: Any) -> None:

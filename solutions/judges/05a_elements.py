@@ -99,7 +99,8 @@ def _launches(expected: Any, got: Any) -> tuple[str | None, int, int]:
     best = sum(moved for *_, moved, _, _, _ in wanted)
     try:
         counts = [(int(moved), int(most), int(found)) for *_, moved, most, found, _ in shown]
-        made = [each for *_, arrays in shown for each in written(arrays)]
+        made = [written(arrays) for *_, arrays in shown]
+        given = [written(arrays) for *_, arrays, _, _, _, _ in shown]
     except (TypeError, KeyError, ValueError):
         return "expected what launches move", 0, best
     moved = sum(each for each, _, _ in counts)
@@ -110,6 +111,11 @@ def _launches(expected: Any, got: Any) -> tuple[str | None, int, int]:
     most = max((right for *_, right, _, _ in wanted), default=0)
     if any(each > MANY * most for _, each, _ in counts):
         return "one thread does much of the work: share it among the threads", moved, best
-    if not among([each for *_, arrays in wanted for each in written(arrays)], made):
+    if not among([each for *_, arrays in wanted for each in written(arrays)], sum(made, [])):
         return "the right numbers are not among those that your kernels wrote", moved, best
+    known = [each for *_, arrays, _, _, _, _ in wanted for each in written(arrays)]
+    for arrays, results in zip(given, made):
+        if not among(arrays, known):
+            return "a kernel was given what is no input: it should work that out itself", moved, best
+        known += results
     return None, moved, best

@@ -9,10 +9,11 @@ import math
 from typing import Any
 
 from coursekit.grading.compare import difference
-from coursekit.grading.plain import floats, items
+from coursekit.grading.plain import floats, items, plain
 
 SMALL = ("attention's projection", "the MLP's projection")
 FAR = 6.5  # standard errors: by chance once in ten thousand million draws
+HEAVY = 3  # so much more than a bell curve's 3 is the mean fourth power of no such draw
 
 
 def judge_first_hidden(name: str, expected: Any, got: Any) -> str | None:
@@ -20,17 +21,20 @@ def judge_first_hidden(name: str, expected: Any, got: Any) -> str | None:
     if name == "biases and norms":
         return difference(expected, got, 0)
     try:
-        (layers, _), (shapes, numbers) = items(expected), items(got)
+        (layers, *_), (shapes, numbers, spread) = items(expected), items(got)
         if difference(layers, shapes, 0):
             return "the weights have other shapes now"
-        found = floats(numbers)
+        found, (count, fourth) = floats(numbers), plain(spread)
         wanted = len(floats(items(expected)[1]))
     except (TypeError, KeyError, ValueError):
         return "expected an array of numbers"
     if len(found) != wanted or not all(map(math.isfinite, found)):
         return "expected a finite number for each weight"
     depth = len(items(layers)) if name in SMALL else 0
-    return _normal(found, 0.02 / math.sqrt(2 * depth) if depth else 0.02)
+    wrong = _normal(found, 0.02 / math.sqrt(2 * depth) if depth else 0.02)
+    if wrong or -FAR * math.sqrt(24 / count) < fourth - 3 < HEAVY:
+        return wrong
+    return "mean and spread are right, but not the shape: is that the bell curve?"
 
 
 def _normal(found: list[float], spread: float) -> str | None:
