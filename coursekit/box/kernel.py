@@ -67,6 +67,10 @@ def main() -> None:
     os.environ["COURSEKIT_BOX"] = "1"  # what coursekit.box.check starts in a reader's kernel is not for here
     limit(settings["limits"])
     sys.path[:0] = settings["path"]
+    if settings["sealed"]:
+        from coursekit.box import seal
+
+        seal.ask_frames()
     serve(settings)
 
 

@@ -1,8 +1,9 @@
 """Keeps an answer from looking at what tests it, and lets what the tests show be proved to be theirs.
 
 Frames and functions show what is harmless in place of what is secret: the names of hidden tests, of the
-kernel, of what shows values. References, traces and other processes are refused, by an audit hook. What the
-grader sends is locked, and what is shown is signed, with a secret to which no object leads.
+kernel, of what shows values; so does what Python has built in and asks the frame that calls it. References,
+traces and other processes are refused, by an audit hook. What the grader sends is locked, and what is shown
+is signed, with a secret to which no object leads.
 
 Nothing here depends on what an answer can change: functions look up their builtins in this module's copy, and
 `coursekit.box.kernel` lets go of the module. What it does not prevent: to read or write memory by its
@@ -11,6 +12,7 @@ address, as NumPy can.
 
 from __future__ import annotations
 
+import _imp
 import builtins
 import ctypes
 import gc
@@ -18,7 +20,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Sequence
 from hashlib import blake2b
-from types import FrameType, FunctionType
+from types import FrameType, FunctionType, SimpleNamespace
 from typing import Any
 
 globals()["__builtins__"] = dict(vars(builtins))  # what follows is defined with these
@@ -32,7 +34,61 @@ OF_PYTHON = ("_test", "_xx", "_interp", "_posixsub")  # modules that reach frame
 OF_THE_MACHINE = ("/threadpoolctl.py", "/minilib/parallel.py")  # what may ask /proc and the C library
 REFUSAL = "an answer is graded without traces, other processes and raw memory ({})"
 
+NOT_MADE_ANEW = {"builtins", "_imp", "sys"}
+
 Names = dict[str, Any]
+
+
+def ask_frames() -> None:
+    """Replace what Python has built in and asks the frame that calls it, before anybody keeps it.
+
+    Those of C would ask a hidden test's frame where C calls them, as in `len(x)` of an `x` whose class has
+    `__len__ = globals`. These ask as Python does, and so see what frames show.
+    """
+    plain, frame_at = vars(builtins), sys._getframe
+    evaluate, execute, names_of, list_of = eval, exec, vars, dir
+    make: Any = _imp.create_builtin
+
+    def names(frame: FrameType) -> Any:
+        found = frame.f_locals
+        return found if isinstance(found, dict) or hasattr(found, "__missing__") else {**found}
+
+    def spaces(frame: FrameType, globals: Any, locals: Any) -> tuple[Any, Any]:
+        if globals is None:
+            return frame.f_globals, names(frame) if locals is None else locals
+        if isinstance(globals, dict) and "__builtins__" not in globals:
+            globals["__builtins__"] = frame.f_builtins or plain
+        return globals, locals
+
+    def eval_(source: Any, /, globals: Any = None, locals: Any = None) -> Any:
+        return evaluate(source, *spaces(frame_at(1), globals, locals))
+
+    def exec_(source: Any, /, globals: Any = None, locals: Any = None, **more: Any) -> None:
+        execute(source, *spaces(frame_at(1), globals, locals), **more)
+
+    def globals_() -> Names:
+        return frame_at(1).f_globals
+
+    def locals_() -> Any:
+        return names(frame_at(1))
+
+    def vars_(*thing: Any) -> Any:
+        return names_of(*thing) if thing else names(frame_at(1))
+
+    def dir_(*thing: Any) -> list[str]:
+        return list_of(*thing) if thing else sorted(names(frame_at(1)))
+
+    def create_builtin(spec: Any) -> Any:
+        name = spec.name
+        if type(name) is not str or name in NOT_MADE_ANEW:
+            raise PermissionError(REFUSAL.format(f"{name}, made anew"))
+        return make(SimpleNamespace(name=name))
+
+    for function in (eval_, exec_, globals_, locals_, vars_, dir_):
+        function.__name__ = function.__qualname__ = function.__name__.rstrip("_")
+        function.__doc__, function.__module__ = plain[function.__name__].__doc__, "builtins"
+        plain[function.__name__] = function
+    _imp.create_builtin = create_builtin
 
 
 def sealed(

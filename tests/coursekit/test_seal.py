@@ -180,6 +180,11 @@ HONEST = {
     "a plot": "import matplotlib.pyplot as plt\nplt.plot([1])",
     "a large library": "from sklearn.datasets import load_digits",
     "a file": "import tempfile\ntempfile.TemporaryFile().write(b'1')",
+    "names": "a = 1\nassert locals()['a'] == vars()['a'] == 1 and 'a' in dir() and 'np' in globals()",
+    "expressions": "a = 2\nassert eval('a + 1') == 3 and eval('abs(-a)', {'a': 1}) == 1",
+    "statements": "a = {}\nexec('b = abs(-1)', a)\nassert a['b'] == 1 and '__builtins__' in a",
+    "an expression of a comprehension": "assert [eval('c', {'c': c}) for c in range(2)] == [0, 1]",
+    "a class body": "class A:\n    b = 1\n    c = [*locals()]\nassert 'b' in A.c",
     "assertions": "np.testing.assert_allclose(1, 1)\nimport unittest",
 }
 
@@ -245,6 +250,37 @@ def test_names_of_tests_are_nowhere(kernel: Kernel, name: str) -> None:
     answer = f"{HELPERS}\ndef answer(x): return {EMPTY[name]}\nearly = answer(0)"
     _, shown = answered(kernel, answer, "probe('found', [early, answer(0)])")
     assert value(shown) == {"list": [{"list": []}] * 2}
+
+
+# What a test calls is Python's own, and asks the frame that calls it: the test's.
+BY_C = {
+    "globals": "globals",
+    "locals": "locals",
+    "vars": "vars",
+    "dir": "dir",
+    "eval": "functools.partial(eval, '{**locals(), **globals()}')",
+    "exec": "functools.partial(exec, 'del SECRET')",
+    "eval with names": "functools.partial(eval, 'repr(__builtins__.get(\"__import__\")).split()', {})",
+    "what is built in, made anew": "type('A', (), {'__call__': staticmethod(again('globals'))})()",
+}
+AGAIN_BUILT_IN = """
+def again(name):
+    import _imp, types
+    kept = sys.modules.pop("builtins")
+    try: return vars(_imp.create_builtin(types.SimpleNamespace(name="builtins")))[name]
+    except PermissionError: return dict
+    finally: sys.modules["builtins"] = kept
+"""
+
+
+@pytest.mark.parametrize("name", BY_C)
+def test_what_c_calls_from_a_test_sees_nothing_of_it(kernel: Kernel, name: str) -> None:
+    test = """
+try: seen = [str(one) for one in answer() or () if str(one) in ("SECRET", "expected", "State.imported")]
+except NameError: seen = []
+probe("found", [seen, SECRET])"""
+    _, shown = answered(kernel, f"{HELPERS}{AGAIN_BUILT_IN}answer = {BY_C[name]}", test)
+    assert value(shown) == {"list": [{"list": []}, {"int": "7"}]}
 
 
 @pytest.mark.parametrize("name", HONEST)
