@@ -16,18 +16,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 __all__ = [
-    "Dim",
-    "Equations",
-    "Size",
-    "at",
-    "bounds",
-    "broadcast",
-    "larger",
-    "parse",
-    "smaller",
-    "symbol",
+    "Dim", "Equations", "Length", "Size", "at", "bounds", "broadcast", "larger", "parse", "smaller", "symbol",
     "symbols_of",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +77,8 @@ class Dim:
     """A size with symbols in it, in normal form. Made by `symbol`, `parse`, and by arithmetic on others."""
 
     __slots__ = ("_key", "terms")
+
+    value = None  # that of a `Length`: not known
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
@@ -159,10 +152,17 @@ class Dim:
 
     def __repr__(self) -> str:
         text = ""
-        for monomial, n in sorted(self.terms.items(), key=lambda term: (-len(term[0]), str(term[0]))):
+        terms = sorted(self.terms.items(), key=lambda term: (-len(term[0]), term[1] < 0, str(term[0])))
+        for monomial, n in terms:
             sign = (" - " if n < 0 else " + ") if text else "-" * (n < 0)
             text += sign + _product(monomial, abs(n), alone=n == 1)
         return text
+
+
+class Length(int):
+    """A size that is known, with its number where TensorFlow 1 has it: `x.shape[1].value`."""
+
+    value = property(int)
 
 
 Size: TypeAlias = int | Dim
@@ -218,6 +218,7 @@ def _terms(size: Size) -> Terms:
 
 
 MOST_SYMBOLS = 500  # in one size, counted as often as they are written
+MOST_CASES = 4  # so many sizes of which one of two is the smaller are told apart
 
 
 def _weight(terms: Terms) -> int:
@@ -305,6 +306,13 @@ def _exactly(upper: Size, lower: Dim) -> Any:
 
 def bounds(size: Size) -> tuple[float, float]:
     """Numbers that a size is never below, and never above."""
+    chosen = [(m[0], n) for m, n in _terms(size).items() if len(m) == 1 and isinstance(m[0], Least)]
+    if 0 < len(chosen) <= MOST_CASES:  # the smaller is one of both, which may meet what stands beside it
+        (least_of, n), *_ = chosen
+        rest = size - Dim({(least_of,): n})
+        cases = [bounds(rest + n * one) for one in (least_of.upper, least_of.lower)]
+        low, high = (min(ends) if n > 0 else max(ends) for ends in zip(*cases))
+        return low, high
     low = high = 0.0
     for monomial, n in _terms(size).items():
         lows, highs = zip(*map(_limits, monomial)) if monomial else ((), ())

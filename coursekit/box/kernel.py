@@ -38,20 +38,20 @@ globals()["__builtins__"] = dict(vars(builtins))  # no answer changes what is ca
 
 SCAN: Any = vars(json.JSONDecoder())["scan_once"]  # in C, made before any answer
 LIMITS = {"AS", "CPU", "NPROC", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE"}
-CHANGEABLE = re.compile(  # the modules that answers are likely to patch
-    r"builtins|sys|os|os\.path|posixpath|io|math|cmath|random|time|json|operator|functools|itertools|copy"
-    r"|gc|tracemalloc|threading|signal|warnings|collections|dataclasses|contextlib|types|typing"
-    r"|(coursekit|warplens|minilib)(\..*)?|numpy(\..*)?"
+CHANGEABLE = re.compile(  # modules that answers may patch, beside those of Python's own library
+    r"(coursekit|warplens|minilib|numpy)(\..*)?"
     r"|IPython\.(display|core\.display(_functions|hook|pub)?)|ipykernel\.(displayhook|zmqshell)",
 ).fullmatch
+OF_THE_LOOP = re.compile(r"(asyncio|concurrent|selectors|logging|tempfile|multiprocessing)(\..*)?").fullmatch
 OF_TESTS = "coursekit.box"
 STANDARD = os.path.dirname(os.__file__)  # where Python's own library is
 COPIED = ("", "random", "linalg", "fft", "testing")  # parts of NumPy of which hidden tests have their own
 MOST_TOLD = 4000  # characters of an error's message
 REQUESTS = ("restore", "answer", "test")
 MODULES: set[type] = set()  # classes that modules have before any answer
-LATE = "numpy.testing"  # of the above, what an answer may be the first to import
-OF_THE_COURSE = ("warplens", "minilib")  # an answer may go on where these stop, as in `@add_to(Tensor)`
+LATE = "numpy.testing", "sklearn"  # what an answer may be the first to import
+OF_THE_COURSE = ("warplens", "minilib")
+TO_BE_GROWN = ("__main__", "minilib")  # an answer may go on where these stop, as in `@add_to(Tensor)`
 NOT_TAKEN_BACK = ("sys.addaudithook", "ctypes.")  # events after which a process is not what it was
 WATCHES: tuple[Any, ...] = (
     (sys.gettrace, sys.settrace),
@@ -231,6 +231,9 @@ class State:
         self.hidden_set_up = hidden_set_up  # names that only hidden tests know
         self.names = dict(shell.user_ns)
         self.seen = {name for name, value in self.names.items() if not self.of_tests(name, value)}
+        if sealed:  # no audit event tells of it
+            refuse = refusing(seal.REFUSAL.format("fork_exec"))
+            subprocess._fork_exec = _posixsubprocess.fork_exec = refuse  # type: ignore[attr-defined]
         self.modules = dict(sys.modules)
         MODULES.update(type(one) for one in (*self.modules.values(), *self.names.values()))
         self.saved = [(thing, dict(vars(thing))) for thing in self.things()]
@@ -251,8 +254,6 @@ class State:
         self.rebound: list[str] = []
         self.seed(0)
         if sealed:
-            refuse = refusing(seal.REFUSAL.format("fork_exec"))  # no audit event tells of it
-            subprocess._fork_exec = _posixsubprocess.fork_exec = refuse  # type: ignore[attr-defined]
             own = [vars(module) for name, module in self.modules.items() if name.startswith(f"{OF_TESTS}.")]
             self.guard.refusal = seal.REFUSAL
             self.guard.refuses = seal.sealed(
@@ -260,6 +261,7 @@ class State:
                 [one for one in globals().values() if isinstance(one, type)],
                 [path for path in sys.path if path and path not in (STANDARD, f"{STANDARD}/lib-dynload")],
                 lambda: vars(self.answers) if self.answers else {},
+                lambda: self.probe.measuring,
             )
         self.guard.alarm = ""
 
@@ -272,7 +274,12 @@ class State:
     def things(self) -> Iterator[Any]:
         """Modules and classes whose attributes an answer might replace."""
         seen: set[int] = set()
-        named = [module for name, module in self.modules.items() if CHANGEABLE(name)]
+        own = sys.stdlib_module_names
+        named = [
+            module
+            for name, module in self.modules.items()
+            if CHANGEABLE(name) or (name.partition(".")[0] in own and not OF_THE_LOOP(name))
+        ]
         for thing in (*named, *self.classes_of_the_shell(), *self.names.values()):
             own_class = isinstance(thing, type) and thing.__module__ != "builtins"
             if (own_class or isinstance(thing, ModuleType)) and id(thing) not in seen:
@@ -432,7 +439,7 @@ class State:
         unseen |= set(map(id, self.classes_of_the_shell()))
         for thing, _ in self.saved:
             home = getattr(thing, "__name__" if isinstance(thing, ModuleType) else "__module__", None)
-            if str(home).startswith(("__main__", *OF_THE_COURSE)) and id(thing) not in unseen:
+            if str(home).startswith(TO_BE_GROWN) and id(thing) not in unseen:
                 yield thing
 
     def take_back(self, saved: Iterable[tuple[Any, dict[str, Any]]]) -> None:
@@ -440,8 +447,9 @@ class State:
         stop_watching()
         gc.set_debug(0)
         gc.garbage.clear()
-        if LATE not in self.modules:
-            forget(LATE)
+        for name in LATE:
+            if name not in self.modules:
+                forget(name)
         for thing, attributes in saved:
             put_back(thing, attributes)
         for items, content in self.lists:

@@ -46,6 +46,7 @@ _NUMPY = re.compile(r"\bnp\.(?:(?:str_|u?int\d+|float\d+)\(([^()]*)\)|(True|Fals
 Result = TypeVar("Result")
 
 mark: Callable[[dict[str, Any]], str] | None = None  # signs what is shown, for the grader
+measuring = False  # memory: then no answer writes files
 pools: int | None = 0  # what `counted_pools` said of the answer
 
 
@@ -166,20 +167,12 @@ def held(action: Callable[[], Result]) -> tuple[Result, int]:
     from `rng`, and several actions before the first result is used. Large blocks that an answer has made
     before any is measured are refused.
     """
-    without_pools()
-    collect()
-    stop()
-    start()
-    witness = bytearray(LARGE)
-    before = _live_bytes()
-    try:
+    with _measured() as check:
+        before = _live_bytes()
         result = action()
         collect()
-        if get_object_traceback(witness) is None:
-            raise RuntimeError("the answer stopped or cleared tracemalloc, by which its memory is measured")
+        check()
         return result, _live_bytes() - before
-    finally:
-        stop()
 
 
 def most(action: Callable[[], Result], floor: int = 0) -> tuple[Result, int]:
@@ -188,22 +181,36 @@ def most(action: Callable[[], Result], floor: int = 0) -> tuple[Result, int]:
     But at least `floor`, which is reached before it begins: let it be what the judge allows, and whoever
     begins the measurement anew, so that less is measured, is told so.
     """
-    without_pools()
-    collect()
-    stop()
-    start()
-    witness = bytearray(LARGE)
-    try:
+    with _measured() as check:
         before = get_traced_memory()[0]
         reset_peak()
         bytearray(floor)
         reached = get_traced_memory()[1]
         result = action()
         peak = get_traced_memory()[1]
-        if get_object_traceback(witness) is None or peak < reached:
-            raise RuntimeError("the answer stopped or cleared tracemalloc, by which its memory is measured")
+        check(peak >= reached)
         return result, peak - before
+
+
+@contextmanager
+def _measured() -> Iterator[Callable[..., None]]:
+    """In this block memory is counted; what this gives raises RuntimeError where an answer has meddled."""
+    global measuring
+
+    def check(plausible: bool = True) -> None:
+        if get_object_traceback(witness) is None or not plausible:
+            raise RuntimeError("the answer stopped or cleared tracemalloc, by which its memory is measured")
+
+    without_pools()
+    collect()
+    stop()
+    start()
+    witness = bytearray(LARGE)
+    measuring = True
+    try:
+        yield check
     finally:
+        measuring = False
         stop()
 
 

@@ -32,7 +32,8 @@ REFUSED = {
 }  # fmt: skip
 OF_PYTHON = ("_test", "_xx", "_interp", "_posixsub")  # modules that reach frames, interpreters and processes
 OF_THE_MACHINE = ("/threadpoolctl.py", "/minilib/parallel.py")  # what may ask /proc and the C library
-REFUSAL = "an answer is graded without traces, other processes and raw memory ({})"
+REFUSAL = "an answer is graded without traces, other processes, raw memory, and files for numbers ({})"
+TO_WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 NOT_MADE_ANEW = {"builtins", "_imp", "sys"}
 
@@ -92,13 +93,18 @@ def ask_frames() -> None:
 
 
 def sealed(
-    secret: Sequence[Names], classes: Collection[type], libraries: Sequence[str], instead: Callable[[], Names]
+    secret: Sequence[Names],
+    classes: Collection[type],
+    libraries: Sequence[str],
+    instead: Callable[[], Names],
+    measured: Callable[[], bool],
 ) -> Callable[[str, tuple[Any, ...]], bool]:
     """Hide what is `secret`; return what says of an audit event, with its arguments, whether to refuse it.
 
     `secret` are namespaces: functions and frames that have one give that of `instead`, and none of their
     values. `classes` are nobody's subclasses any more. `libraries` are the folders of what may use ctypes and
-    /proc. The frame of who asks lies below that of the hook.
+    /proc. While memory is `measured`, nothing is written into files. The frame of who asks lies below that
+    of the hook.
     """
     of_function, of_frame, of_class = map(_attributes, (FunctionType, FrameType, type))
     names_of, names_in = of_function["__globals__"].__get__, of_frame["f_globals"].__get__
@@ -137,6 +143,8 @@ def sealed(
         if event in refused:
             return True
         if event == "import" and arguments[0].startswith(OF_PYTHON):
+            return True
+        if ((event == "open" and arguments[2] & TO_WRITE) or event == "sqlite3.connect") and measured():
             return True
         if event == "open" and of_proc is not None and isinstance(arguments[0], str | bytes):
             try:

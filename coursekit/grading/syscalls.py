@@ -1,6 +1,6 @@
 """What a box may ask of the Linux kernel: a filter for seccomp, and a keyring of its own.
 
-Refused is what a Jupyter kernel with NumPy, matplotlib, scikit-learn and threads does without, and what would
+Refused is what a Jupyter kernel with NumPy, matplotlib and threads does without, and what would
 reach beyond the box, hold memory that no process is charged for, or open rarely used parts of Linux.
 """
 

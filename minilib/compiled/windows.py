@@ -58,9 +58,15 @@ def add_up(columns: Array, images: Array, s: Any, p: Any, d: Any) -> None:
                     last = min(places, (images.shape[3] - 1 - shift) // s[1] + 1)
                     for i in range(rows):
                         y = i * s[0] + a * d[0] - p[0]
-                        if 0 <= y < images.shape[2]:
-                            for j in range(first, last):
-                                images[n, c, y, j * s[1] + shift] += columns[n, c, a, b, i, j]
+                        if 0 <= y < images.shape[2] and first < last:
+                            to = images[n, c, y, first * s[1] + shift :]
+                            row = columns[n, c, a, b, i, first:last]
+                            if s[1] == 1:  # side by side: several at a time
+                                for j in range(len(row)):
+                                    to[j] += row[j]
+                            else:
+                                for j in range(len(row)):
+                                    to[j * s[1]] += row[j]
 
 
 @pair(Conv)
@@ -94,7 +100,7 @@ class ConvLoops:
         dx = np.empty_like(x) if f.needs(0) else None
         dimages = None if dx is None else as_images(dx)
         settings = settings_of(f)
-        parts = np.zeros((-(-len(x) // IMAGES), *w.shape), np.float32)
+        parts = np.zeros((-(-len(x) // IMAGES), *w.swapaxes(1, 2).shape), np.float32)
 
         def work(start: int, stop: int) -> None:
             room = columns_for(x, weight, grad.shape[2:])
@@ -102,13 +108,13 @@ class ConvLoops:
             for few in pieces(start * IMAGES, min(stop * IMAGES, len(x)), len(room)):
                 n = len(grads[few])
                 columns_of(images[few], room[:n], *settings)  # once more: kept, they would be taps times x
-                parts[few.start // IMAGES] += (grads[few] @ flat[:n].swapaxes(2, 3)).sum(0)
+                parts[few.start // IMAGES] += (flat[:n] @ grads[few].swapaxes(2, 3)).sum(0)
                 if dimages is not None:
                     np.matmul(w.swapaxes(1, 2), grads[few], out=flat[:n])
                     add_up(room[:n], dimages[few], *settings)
 
         parallel(work, len(parts))
-        return dx, parts.sum(0).reshape(weight.shape), grad.sum(axis=(0, *range(2, grad.ndim)))
+        return dx, parts.sum(0).swapaxes(1, 2).reshape(weight.shape), grad.sum(axis=(0, *range(2, grad.ndim)))
 
 
 def as_images(x: Array) -> Array:

@@ -10,7 +10,9 @@ from typing import Any
 
 from minilib.dag import ancestors
 from minilib.graph import kinds
-from minilib.graph.nodes import XP, Node, as_array, before, by_age, constant, graph_of, make
+from minilib.graph.device import XP
+from minilib.graph.nodes import Node, before, by_age, constant, graph_of, make
+from minilib.graph.shapes import agree, as_array
 
 
 def gradients(
@@ -67,13 +69,8 @@ def seed(y: Node, grad: Any) -> Node:
     if grad is None:
         return XP.ones_like(y)
     grad = grad if isinstance(grad, Node) else constant(as_array(grad, y.dtype))
-    try:
-        if grad.shape is not None and y.shape is not None:
-            y.graph.equations.bind(grad.shape, y.shape)
-    except ValueError:
-        raise ValueError(
-            f"gradients: grad_ys of shape {grad.shape} for {y.name} of shape {y.shape}"
-        ) from None
+    told = f"gradients: grad_ys of shape {grad.shape} for {y.name} of shape {y.shape}"
+    agree(y.graph.equations, grad.shape, y.shape, told)
     return grad
 
 

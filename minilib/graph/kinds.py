@@ -15,6 +15,7 @@ import numpy as np
 
 from minilib.dims import Size
 from minilib.engine import Array, Function, sum_to
+from minilib.operations import add_at, fill
 
 # Sources
 
@@ -97,8 +98,13 @@ def fitting(variable: Any, value: Any) -> Array:
     """
     array, shape = np.array(value, variable.dtype), variable.shape
     if shape is not None and array.shape != shape and all(isinstance(n, int) for n in shape):
-        raise ValueError(f"assign: shape {array.shape} into {variable.name} of shape {shape}")
+        raise ValueError(misfit(variable, array.shape))
     return array
+
+
+def misfit(variable: Any, shape: Any) -> str:
+    told = f"assign: shape {shape} into {variable.name} of shape {variable.shape}"
+    return f"{told}: only what tf.Variable(..., validate_shape=False) made takes any"
 
 
 class Draw(Effect, Source):
@@ -112,6 +118,16 @@ class Draw(Effect, Source):
 
     def act(self, state: dict[Any, Array]) -> Array:
         return getattr(self.generator, self.method)(size=self.to, **self.options).astype(self.dtype)
+
+
+class Truncated(Draw):
+    """Normal numbers, drawn again where they lie further out than two standard deviations."""
+
+    def act(self, state: dict[Any, Array]) -> Array:
+        made = np.asarray(super().act(state))
+        while (far := np.abs(made) > 2).any():
+            made[far] = self.generator.normal(size=far.sum())
+        return made
 
 
 class Nothing(Effect):
@@ -222,6 +238,17 @@ class Place(Function):
 
     def backward(self, grad: Array) -> Array:
         return grad[self.index]
+
+
+class Scatter(Function):
+    """Zeros of a shape, to which x is added at places that arrays name: what undoes a `Select`."""
+
+    def __init__(self, layout: tuple[bool, ...], shape: tuple[Size, ...]) -> None:
+        self.layout, self.to = layout, shape
+
+    def forward(self, x: Array, *arrays: Array) -> Array:
+        key, shape = fill(self.layout, arrays), self.to
+        return add_at(shape, lambda zeros: zeros[key], x)  # type: ignore[arg-type]
 
 
 # Operations that are taken whole

@@ -6,9 +6,13 @@ from typing import Any
 
 from minilib import operations as ops
 from minilib.graph.functions import (
+    add,
     convert_to_tensor,
+    either,
     exp,
+    gather,
     log,
+    matmul,
     one_hot,
     reduce_max,
     reduce_sum,
@@ -16,29 +20,41 @@ from minilib.graph.functions import (
     stop_gradient,
     tanh,
 )
+from minilib.graph.names import absent
 from minilib.graph.nodes import Node, make
 
 __all__ = [
-    "log_softmax", "relu", "sigmoid", "sigmoid_cross_entropy_with_logits", "softmax",
+    "embedding_lookup", "log_softmax", "relu", "sigmoid", "sigmoid_cross_entropy_with_logits", "softmax",
     "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2",
-    "sparse_softmax_cross_entropy_with_logits", "tanh",
+    "sparse_softmax_cross_entropy_with_logits", "tanh", "xw_plus_b",
 ]  # fmt: skip
+__getattr__ = absent(__name__, __all__)
+
+
+def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", name: str | None = None) -> Node:
+    return gather(params, ids, name=name)
+
+
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Node:
+    return add(matmul(x, weights), biases, name)
 
 
 def relu(features: Any, name: str | None = None) -> Node:
     return make(ops.ReLU(), features, name=name)
 
 
-def log_softmax(logits: Any, axis: int = -1, name: str | None = None, dim: int | None = None) -> Node:
+def log_softmax(
+    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Node:
     """The logarithm of softmax; the largest number is taken out first, so that nothing overflows."""
-    logits, axis = convert_to_tensor(logits), axis if dim is None else dim
+    logits, axis = convert_to_tensor(logits), either(axis, dim, -1)
     shifted = logits - stop_gradient(reduce_max(logits, axis, True))  # a shift changes nothing: no gradient
     return make(ops.Sub(), shifted, log(reduce_sum(exp(shifted), axis, True)), name=name)
 
 
-def softmax(logits: Any, axis: int = -1, name: str | None = None, dim: int | None = None) -> Node:
-    """Positive numbers that add up to 1 along `axis`."""
-    logits, axis = convert_to_tensor(logits), axis if dim is None else dim
+def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Node:
+    """Positive numbers that add up to 1 along `axis`, or the last."""
+    logits, axis = convert_to_tensor(logits), either(axis, dim, -1)
     weights = exp(logits - stop_gradient(reduce_max(logits, axis, True)))
     return make(ops.Div(), weights, reduce_sum(weights, axis, True), name=name)
 

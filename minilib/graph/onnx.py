@@ -21,13 +21,13 @@ __all__ = ["save_onnx"]
 OPSET, IR = 17, 8
 _NUMBERS = "float32 1, uint8 2, int8 3, int32 6, int64 7, bool 9, float16 10, float64 11"
 DTYPES = {name: int(number) for name, number in map(str.split, _NUMBERS.split(","))}
-SAME: dict[type, str] = {
-    ops.Add: "Add", ops.Sub: "Sub", ops.Mul: "Mul", ops.Div: "Div", ops.Neg: "Neg", ops.Pow: "Pow",
-    ops.Sqrt: "Sqrt",
-    ops.Exp: "Exp", ops.Log: "Log", ops.Sin: "Sin", ops.Cos: "Cos", ops.Tanh: "Tanh", ops.Sigmoid: "Sigmoid",
-    ops.ReLU: "Relu", ops.Abs: "Abs", ops.Maximum: "Max", ops.Minimum: "Min", ops.Where: "Where",
-    ops.Invert: "Not",
-    ops.MatMul: "MatMul", ops.Clone: "Identity", kinds.Identity: "Identity", kinds.Stop: "Identity",
+_SAME = (
+    ops.Add, ops.Sub, ops.Mul, ops.Div, ops.Neg, ops.Pow, ops.Sqrt, ops.Exp, ops.Log, ops.Sin, ops.Cos,
+    ops.Tanh, ops.Sigmoid, ops.Abs, ops.Where, ops.MatMul, kinds.Identity,
+)  # fmt: skip
+SAME: dict[type, str] = {kind: kind.__name__ for kind in _SAME} | {
+    ops.ReLU: "Relu", ops.Maximum: "Max", ops.Minimum: "Min", ops.Invert: "Not", ops.Clone: "Identity",
+    kinds.Stop: "Identity",
 }  # fmt: skip
 _SIGNS = "== Equal, < Less, <= LessOrEqual, > Greater, >= GreaterOrEqual, & And, | Or"
 COMPARED = dict(map(str.split, _SIGNS.split(",")))
@@ -167,9 +167,6 @@ class Export:
 
     def sliced(self, x: Node, name: str, index: Sequence[Any]) -> str:
         parts = [p for p in index if p is not None]
-        if Ellipsis in parts:
-            i = parts.index(Ellipsis)
-            parts[i : i + 1] = [slice(None)] * (x.ndim - len(parts) + 1)
         cuts, gone = [], []
         for axis, part in enumerate(parts):
             if isinstance(part, int):

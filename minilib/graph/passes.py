@@ -18,7 +18,8 @@ from minilib.dag import ancestors
 from minilib.dims import broadcast
 from minilib.engine import Function
 from minilib.graph import kinds
-from minilib.graph.nodes import Node, assigned_by, before, by_age, during, graph_of
+from minilib.graph.nodes import Node, assigned_by, before, by_age, graph_of
+from minilib.graph.programs import during
 from minilib.graph.session import leaves, structured
 from minilib.graph.shapes import ELEMENTWISE
 
@@ -202,4 +203,6 @@ def frozen(value: Any) -> Any:
         return type(value), frozen(vars(value))
     if isinstance(value, float):
         return value.hex()  # -0.0 == 0.0
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)  # a length of a shape is one
     return value if isinstance(value, str | bytes) or value is None else (type(value).__name__, value)

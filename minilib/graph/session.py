@@ -13,17 +13,9 @@ from minilib.dag import ancestors
 from minilib.dims import Equations
 from minilib.engine import Array
 from minilib.graph import kinds
-from minilib.graph.nodes import (
-    Graph,
-    Node,
-    as_array,
-    before,
-    by_age,
-    get_default_graph,
-    graph_of,
-    sessions,
-    with_sizes,
-)
+from minilib.graph.nodes import Node, before, by_age, graph_of
+from minilib.graph.programs import Graph, get_default_graph, sessions
+from minilib.graph.shapes import agree, as_array, with_sizes
 
 
 def evaluate(
@@ -127,21 +119,13 @@ class Session:
             raise TypeError(f"run: feeds are a dict of nodes and their values, not {feeds!r}")
         for key, value in feeds.items():
             node = self.checked(key, "key of feed_dict")
+            told, shape = f"run: the feed of {node.name!r}", node.shape
             try:
                 values[node] = as_array(value, node.dtype)
             except (TypeError, ValueError) as error:
-                raise TypeError(
-                    f"run: the feed of {node.name!r} does not fit {node.dtype}: {error}"
-                ) from None
-            shape = node.shape
-            try:
-                if shape is not None:
-                    equations.bind(shape, values[node].shape)
-            except ValueError as error:
-                raise ValueError(
-                    f"run: the feed of {node.name!r} has shape {values[node].shape}, expected {shape}: "
-                    f"{error}"
-                ) from None
+                raise TypeError(f"{told} does not fit {node.dtype}: {error}") from None
+            given = values[node].shape
+            agree(equations, shape, given, f"{told} has shape {given}, expected {shape}")
         return values, {name: size for name, size in equations.known.items() if isinstance(size, int)}
 
     def close(self) -> None:
@@ -186,10 +170,11 @@ def leaves(fetches: Any) -> list[Any]:
 
 
 def structured(fetches: Any, value: Any) -> Any:
-    """The same lists, tuples and dicts, with value(leaf) in the place of each leaf."""
+    """The same lists, tuples and dicts, with value(leaf) in the place of each leaf; keys by their names."""
     if isinstance(fetches, Mapping):
         kind: Any = type(fetches)
-        return kind((key, structured(part, value)) for key, part in fetches.items())
+        found = {key: structured(fetches[key], value) for key in sorted(fetches, key=str)}
+        return kind((key, found[key]) for key in fetches)
     if isinstance(fetches, list | tuple):
         parts = [structured(part, value) for part in fetches]
         return type(fetches)(*parts) if hasattr(fetches, "_fields") else type(fetches)(parts)

@@ -7,15 +7,14 @@ Taught in chapters/09a_sessions.ipynb and solutions/09a_sessions.ipynb: what the
 from __future__ import annotations
 
 import copy
-import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from minilib import operations as ops
-from minilib.dims import Dim, Equations, Size, broadcast, larger, smaller
+from minilib.dims import Dim, Equations, Length, Size, at, broadcast, larger, smaller, symbol
 from minilib.engine import Array, Function
 from minilib.graph import kinds
 from minilib.graph.kinds import Leaf
@@ -26,6 +25,12 @@ Sizes = tuple[Any, ...]
 class Shape(tuple[Any, ...]):
     """Lengths of axes, of which some may be symbols."""
 
+    def __iter__(self) -> Iterator[Any]:
+        return (Length(n) if isinstance(n, int) else n for n in super().__iter__())
+
+    def __getitem__(self, i: Any) -> Any:
+        return Shape(tuple(self)[i]) if isinstance(i, slice) else tuple(self)[i]
+
     def as_list(self) -> list[int | None]:
         """None in the place of what is not known."""
         return [None if isinstance(n, Dim) else n for n in self]
@@ -34,8 +39,21 @@ class Shape(tuple[Any, ...]):
     def ndims(self) -> int:
         return len(self)
 
+    def num_elements(self) -> int | None:
+        """How many numbers; None where that is not known."""
+        return None if None in self.as_list() else math.prod(self)
+
     def __repr__(self) -> str:
         return "(" + ", ".join(map(str, self)) + ("," if len(self) == 1 else "") + ")"
+
+
+def agree(equations: Equations, one: Sizes | None, other: Sizes | None, told: str) -> None:
+    """Two shapes are one from now on; unknown axes fit any. Raises ValueError, with what is told."""
+    try:
+        if one is not None and other is not None:
+            equations.bind(one, other)
+    except ValueError as error:
+        raise ValueError(f"{told}: {error}") from None
 
 
 def full_shape(shape: Sequence[Any], old: Sizes) -> Sizes:
@@ -67,14 +85,12 @@ def product(x: Sizes, y: Sizes, equations: Equations) -> Sizes:
 def sliced(index: Sequence[Any], x: Sizes) -> Sizes:
     """What is left of `x`. Raises ValueError for a place, or an axis, that it does not have."""
     made: list[Any] = []
-    if (named := sum(part is not None and part is not Ellipsis for part in index)) > len(x):
+    if (named := sum(part is not None for part in index)) > len(x):
         raise ValueError(f"an index of {named} axes into {Shape(x)}")
     axes = iter(x)
     for part in index:
         if part is None:
             made.append(1)
-        elif part is Ellipsis:
-            made += itertools.islice(axes, len(x) - named)
         elif isinstance(part, slice):
             made.append(_length(part, next(axes)))
         elif not isinstance(part, int | np.integer | Dim):
@@ -84,6 +100,14 @@ def sliced(index: Sequence[Any], x: Sizes) -> Sizes:
             if not isinstance(n, Dim) and not -n <= part < n:
                 raise ValueError(f"index {part} is out of bounds for an axis of length {n} of {Shape(x)}")
     return (*made, *axes)
+
+
+def selected(f: Any, x: Sizes, arrays: Sequence[Sizes], equations: Equations) -> Sizes:
+    """What arrays of integers pick: their shape stands where the axes were, or first if these lie apart."""
+    places = [i for i, taken in enumerate(f.layout) if taken]
+    rest = [n for i, n in enumerate(x) if i not in places]
+    start = places[0] if places[-1] - places[0] < len(places) else 0
+    return (*rest[:start], *broadcast(*arrays, equations=equations), *rest[start:])
 
 
 def _length(part: slice, n: Size) -> Size:
@@ -134,6 +158,7 @@ RULES: dict[type[Function], Callable[[Any, Sequence[Sizes], Equations], Sizes]] 
     ops.Expand: lambda f, s, e: broadcast(s[0], f.to, equations=e),
     ops.Permute: lambda f, s, e: tuple(s[0][i] for i in f.dims),
     ops.Slice: lambda f, s, e: sliced(f.index, s[0]),
+    ops.Select: lambda f, s, e: selected(f, s[0], s[1:], e),
     ops.Cat: concatenated,
     ops.Repeat: lambda f, s, e: tuple(
         n * k for n, k in zip((1,) * (len(f.sizes) - len(s[0])) + s[0], f.sizes)
@@ -146,11 +171,11 @@ RULES: dict[type[Function], Callable[[Any, Sequence[Sizes], Equations], Sizes]] 
 RULES |= dict.fromkeys(
     (ops.Sum, ops.LongSum, ops.Extreme, ops.ArgExtreme, ops.Truth), lambda f, s, e: reduced(f, s[0])
 )
-RULES |= dict.fromkeys((kinds.SumTo, kinds.Place, kinds.Fill), lambda f, s, e: f.to)
+RULES |= dict.fromkeys((kinds.SumTo, kinds.Place, kinds.Scatter, kinds.Fill), lambda f, s, e: f.to)
 RULES |= dict.fromkeys((ops.Flip, ops.Roll, ops.Triangle), lambda f, s, e: s[0])
 KEEP_DTYPE = (
-    ops.Reshape, ops.Expand, ops.Permute, ops.Slice, ops.Repeat, ops.Cat, ops.Flip, ops.Roll, ops.Triangle,
-    kinds.SumLike, kinds.ExpandLike, kinds.SumTo, kinds.Place, kinds.Identity,
+    ops.Reshape, ops.Expand, ops.Permute, ops.Slice, ops.Select, ops.Repeat, ops.Cat, ops.Flip, ops.Roll,
+    ops.Triangle, kinds.SumLike, kinds.ExpandLike, kinds.SumTo, kinds.Place, kinds.Scatter, kinds.Identity,
 )  # fmt: skip
 # Also of inputs whose axes nobody knows.
 ANY_RANK = (kinds.SumLike, kinds.ExpandLike, kinds.CountOf, kinds.SumTo)
@@ -186,6 +211,8 @@ def dtype_of(f: Function, inputs: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
 
     A stand-in runs it on arrays that hold one number each.
     """
+    if isinstance(f, ops.Select) and any(x.dtype == bool for x in inputs[1:]):
+        raise TypeError(f"{inputs[0].name}: how many places booleans pick only a run knows: use tf.where")
     if isinstance(f, KEEP_DTYPE):
         return inputs[0].dtype, ()
     ones = [np.ones((1,) * len(x.shape or ()), x.dtype) for x in inputs]
@@ -203,3 +230,124 @@ def _where(array: Array, out: Array, inputs: Sequence[Array]) -> int | None:
         if array is x:
             return i if i < len(inputs) else -1
     raise TypeError("a plain operation saves its inputs and its result only")
+
+
+# Values that are given
+
+
+def as_array(value: Any, dtype: Any = None) -> Array:
+    """`value` as an array of numbers, itself where it fits. Raises TypeError for what is none."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "bifu":
+        raise TypeError(f"a node holds numbers or booleans, not {array.dtype} (from {type(value).__name__})")
+    if dtype is None and not isinstance(value, np.ndarray | np.generic):
+        short = np.float32 if array.dtype.kind == "f" else np.int32
+        return array if array.dtype.kind in "bu" or _overflows(array, short) else array.astype(short)
+    if dtype is None:
+        return array
+    if array.dtype.kind == "f" and np.dtype(dtype).kind in "iub":
+        told = f"{array.dtype} of shape {array.shape} is no {np.dtype(dtype)}"
+        raise TypeError(f"{told}: cast one of them with tf.cast")
+    if _overflows(array, dtype):
+        raise TypeError(f"a number in {shown(value)} is out of the bounds of {np.dtype(dtype)}")
+    return array.astype(dtype, copy=False)
+
+
+def _overflows(array: Array, dtype: Any) -> bool:
+    """Whether integers are others as integers of this dtype."""
+    whole = array.dtype.kind in "iu" and np.dtype(dtype).kind in "iu"
+    return whole and not np.can_cast(array.dtype, dtype) and bool((array.astype(dtype) != array).any())
+
+
+def shown(thing: Any) -> str:
+    """What somebody gave, in so few words that a message stays one line."""
+    return " ".join(repr(thing).split())[:60]
+
+
+# Sizes and indices in which nodes may stand
+
+
+def _is_node(x: Any) -> bool:
+    return hasattr(x, "known_shape")  # the file of nodes needs this one, and is not known here
+
+
+def sizes(shape: Any) -> tuple[Size, ...]:
+    """A shape, in which nodes may stand: tf.shape(x), or a number taken out of it."""
+    if _is_node(shape):
+        shape = _known(shape).reshape(-1)
+    return tuple(map(_as_size, shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
+
+
+def _as_size(n: Any) -> Size:
+    if _is_node(n):
+        return _known(n).item()
+    if n is None:
+        raise TypeError("None is no length: use tf.shape(x)[i] for one that only a run knows")
+    return n if isinstance(n, Dim) else n.__index__()
+
+
+def _known(node: Any) -> Array:
+    """The sizes that a node of integers will hold, as an array of Python's objects."""
+    if isinstance(node.f, kinds.ShapeOf):
+        return np.array([*node.inputs[0].lengths(), None], object)[:-1]
+    if isinstance(node.f, kinds.Constant):
+        return node.f.value.astype(object)
+    if isinstance(node.f, kinds.Identity | ops.Cast):
+        return _known(node.inputs[0])
+    if isinstance(node.f, ops.Slice | ops.Cat | ops.Reshape | ops.Add | ops.Sub | ops.Mul | ops.FloorDivide):
+        return np.array(copy.copy(node.f).forward(*map(_known, node.inputs)), object)
+    raise TypeError(f"{node.name} is no size that is known while the program is written: use tf.shape(x)[i]")
+
+
+def parted(index: Any, x: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], list[Any]]:
+    """x[index] as cuts, and then arrays, with a layout that says for each axis whether it has one."""
+    parts = index if isinstance(index, tuple) else (index,)
+    for i in [i for i, part in enumerate(parts) if part is Ellipsis][:1]:  # all axes that are not named
+        named = sum(part is not None for part in parts) - 1
+        parts = (*parts[:i], *[slice(None)] * (x.ndim - named), *parts[i + 1 :])
+    if not any(isinstance(part, np.ndarray | list) or _is_node(part) for part in parts):
+        return parts, (), []
+    if any(part is None for part in parts):
+        raise TypeError(f"{x.name}: an index of arrays holds integers and slices besides, and not None")
+    layout = tuple(not isinstance(part, slice) for part in parts)
+    cuts = tuple(slice(None) if taken else part for part, taken in zip(parts, layout))
+    return cuts, layout, [part for part, taken in zip(parts, layout) if taken]
+
+
+# Symbols among the attributes of operations
+
+
+def unknown(name: str, shape: Sequence[Any]) -> tuple[Size, ...]:
+    """A shape with a symbol in the place of each None. Raises ValueError for a length below 0."""
+    if any(n is not None and n < 0 for n in shape):
+        raise ValueError(f"{name}: no axis has the length of {list(shape)}: None takes any")
+    return tuple(symbol(f"{name}_{i}") if n is None else n for i, n in enumerate(shape))
+
+
+def has_sizes(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(has_sizes, value.values()))
+    if isinstance(value, slice):
+        return has_sizes((value.start, value.stop, value.step))
+    return isinstance(value, Dim) or (isinstance(value, tuple | list) and any(map(has_sizes, value)))
+
+
+def with_sizes(value: Any, known: Mapping[str, Any]) -> Any:
+    """An attribute of an operation, with numbers in the place of its symbols."""
+    if isinstance(value, dict):
+        return {name: with_sizes(part, known) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return tuple(with_sizes(part, known) for part in value)
+    if isinstance(value, slice):
+        return slice(*(with_sizes(end, known) for end in (value.start, value.stop, value.step)))
+    return at(value, known)
+
+
+class Every(dict[Any, Any]):
+    """One value for whatever is asked for."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        return self.value

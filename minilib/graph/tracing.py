@@ -13,12 +13,13 @@ import numpy as np
 from minilib.dims import Dim, symbol
 from minilib.engine import TENSORS, Array, leaf_of
 from minilib.graph import kinds
-from minilib.graph.nodes import Graph, Node, make, source
+from minilib.graph.nodes import Node, make, source
 from minilib.graph.onnx import save_onnx
 from minilib.graph.passes import frozen
 from minilib.graph.plan import Plan, compile
+from minilib.graph.programs import Graph
 from minilib.graph.session import Session, evaluate, leaves, structured
-from minilib.graph.shapes import Shape
+from minilib.graph.shapes import Shape, has_sizes
 from minilib.graph.variables import Variable, assign, group
 
 __all__ = ["Program", "trace"]
@@ -41,14 +42,11 @@ def trace(function: Callable[..., Any], *examples: Any, batch: bool = True) -> P
     """
     arrays = [np.asarray(x.data if is_tensor(x) else x) for x in examples]
     batch = batch and bool(arrays) and arrays[0].ndim > 0
-    if not batch:
-        shapes = [Shape(x.shape) for x in arrays]
-        return generalised([_once(function, arrays, shapes) for _ in range(2)])
-    long = [x.ndim > 0 and len(x) == len(arrays[0]) for x in arrays]
+    long = [batch and x.ndim > 0 and len(x) == len(arrays[0]) for x in arrays]
     traces = []
-    for n in LENGTHS:
+    for n in LENGTHS if batch else LENGTHS[:2]:
         fitted = [np.resize(x, (n, *x.shape[1:])) if grows else x for x, grows in zip(arrays, long)]
-        traces.append(_once(function, fitted, [Shape(x.shape) for x in fitted]))
+        traces.append(_once(function, fitted))
     return generalised(traces)
 
 
@@ -99,19 +97,16 @@ class Program:
             tensor.data[...] = self.session.state[variable]
 
 
-def _once(function: Callable[..., Any], arrays: Sequence[Array], shapes: Sequence[Shape]) -> Program:
+def _once(function: Callable[..., Any], arrays: Sequence[Array]) -> Program:
     """Run the function on placeholders; its parameters are variables for as long."""
     tensors = dict(parameters_of(function))
     kept = {name: (tensor.data, tensor._grad) for name, tensor in tensors.items()}
     graph = Graph()
     graph.stale = set()
     with graph.as_default():
-        inputs = [
-            source(kinds.Placeholder(), shape, x.dtype, f"input_{i}")
-            for i, (x, shape) in enumerate(zip(arrays, shapes))
-        ]
+        inputs = [source(kinds.Placeholder(), x.shape, x.dtype, f"input_{i}") for i, x in enumerate(arrays)]
         variables = {
-            name: Variable(array, tensors[name].requires_grad, name) for name, (array, _) in kept.items()
+            name: Variable(array, tensors[name].requires_grad, name=name) for name, (array, _) in kept.items()
         }
         reads = {name: make(kinds.Identity(), variable) for name, variable in variables.items()}
         guards: list[Node] = []
@@ -227,7 +222,7 @@ def generalised(traces: Sequence[Program]) -> Program:
                 own = isinstance(value, bool) or name in ("inputs", "saved", "keeps", "needs_grad")
                 if isinstance(value, int | tuple | list | slice) and not own:
                     vars(node.f)[name] = _sizes(node, [vars(n.f)[name] for n in same])
-        node.sized = node.check_sizes()
+        node.sized = has_sizes(vars(node.f))
     return first
 
 

@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from minilib.graph.device import XP
 from minilib.graph.gradients import gradients, listed
-from minilib.graph.nodes import XP, Node, constant, during, graph_of, make, name_scope
+from minilib.graph.names import absent
+from minilib.graph.nodes import Node, constant, graph_of, make
+from minilib.graph.programs import during, name_scope
 from minilib.graph.session import Session
 from minilib.graph.variables import Variable, assign, assign_add, global_variables, group, trainable_variables
 from minilib.operations import Sqrt
@@ -21,6 +24,7 @@ from minilib.operations import Sqrt
 __all__ = [
     "AdamOptimizer", "AdamWOptimizer", "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer", "Saver",
 ]  # fmt: skip
+__getattr__ = absent(__name__, __all__)
 
 
 class Optimizer:
@@ -75,12 +79,15 @@ class Optimizer:
         """What is remembered of a variable: of its shape, zeros at first."""
         if (v, name) not in self.slots:
             with during(v.graph, controls=()):
-                self.slots[v, name] = Variable(XP.zeros(v.shape, v.dtype), False, f"{v.name}/{name}")
+                self.slots[v, name] = Variable(XP.zeros(v.shape, v.dtype), False, name=f"{v.name}/{name}")
         return self.slots[v, name]
 
 
 class GradientDescentOptimizer(Optimizer):
     """v - learning_rate * gradient"""
+
+    def __init__(self, learning_rate: Any, use_locking: Any = False, name: str = "GradientDescent") -> None:
+        super().__init__(learning_rate, name)
 
     def update(self, v: Any, grad: Node) -> list[Node]:
         return [assign(v, v - self.rate(v.dtype) * grad)]
@@ -90,8 +97,9 @@ class MomentumOptimizer(Optimizer):
     """Steps along a velocity, which decays by `momentum` and takes in each gradient."""
 
     def __init__(
-        self, learning_rate: Any, momentum: Any, use_nesterov: bool = False, name: str = "Momentum"
-    ) -> None:
+        self, learning_rate: Any, momentum: Any, use_locking: Any = False, name: str = "Momentum",
+        use_nesterov: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(learning_rate, name)
         self.momentum, self.use_nesterov = momentum, use_nesterov
 
@@ -113,7 +121,7 @@ class AdamOptimizer(Optimizer):
 
     def __init__(
         self, learning_rate: Any = 0.001, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
-        name: str = "Adam",
+        use_locking: Any = False, name: str = "Adam",
     ) -> None:  # fmt: skip
         super().__init__(learning_rate, name)
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
@@ -121,7 +129,7 @@ class AdamOptimizer(Optimizer):
 
     def prepare(self, dtype: Any) -> list[Node]:
         """Count the steps; the corrections of both means come to one factor for all variables."""
-        self.step = Variable(np.float64(0), False, "step") if self.step is None else self.step
+        self.step = Variable(np.float64(0), False, name="step") if self.step is None else self.step
         count = self.step + 1.0
         self.root = make(Sqrt(), 1.0 - constant(np.float64(self.beta2)) ** count)
         self.scale = self.rate(np.float64) * self.root / (1.0 - constant(np.float64(self.beta1)) ** count)
@@ -146,7 +154,7 @@ class AdamWOptimizer(AdamOptimizer):
         self, weight_decay: float, learning_rate: Any = 0.001, beta1: float = 0.9, beta2: float = 0.999,
         epsilon: float = 1e-8, name: str = "AdamW",
     ) -> None:  # fmt: skip
-        super().__init__(learning_rate, beta1, beta2, epsilon, name)
+        super().__init__(learning_rate, beta1, beta2, epsilon, name=name)
         self.weight_decay = weight_decay
 
     def offset(self, dtype: Any) -> Any:

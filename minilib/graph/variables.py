@@ -1,40 +1,50 @@
-"""Variables: what a session keeps from one run to the next."""
+"""Variables, which a session keeps from one run to the next, and what has to run before what."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from minilib.graph import kinds
-from minilib.graph.nodes import Node, as_array, constant, during, entered, get_default_graph, graph_of, source
+from minilib.graph.nodes import Node, constant, graph_of, source
+from minilib.graph.programs import during, entered, get_default_graph
 from minilib.graph.session import leaves
+from minilib.graph.shapes import agree, as_array
 
 
 class Variable(Node):
     """A node that keeps its value between runs of a session; it has none before its initialiser has run."""
 
     def __init__(
-        self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
-    ) -> None:
+        self, initial_value: Any, trainable: bool = True, collections: Any = None,
+        validate_shape: bool = True, caching_device: Any = None, name: str | None = None,
+        variable_def: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        """Of TensorFlow's options those that say where a variable lives have no meaning here.
+
+        Without `validate_shape` it takes values of any shape.
+        """
         graph = get_default_graph()
         with during(graph, controls=()):  # it runs before anything else
             value = initial_value() if callable(initial_value) else initial_value
             if not isinstance(value, Node):
                 value = constant(value, dtype, name="initial_value")
             value = value if dtype is None else value.astype(dtype)
-            super().__init__(graph, kinds.Stored(), (), value.shape, value.dtype, name or "Variable")
+            shape = value.shape if validate_shape else None
+            super().__init__(graph, kinds.Stored(), (), shape, value.dtype, name or "Variable")
             self.trainable, self.initial_value = trainable, value
             self.initializer = _assign(self, value)
         graph.variables.append(self)
 
-    def assign(self, value: Any, name: str | None = None, **_: Any) -> Node:
-        return assign(self, value, name)
+    def assign(self, value: Any, use_locking: Any = None, name: str | None = None) -> Node:
+        return assign(self, value, name=name)
 
-    def assign_add(self, delta: Any, name: str | None = None) -> Node:
-        return assign_add(self, delta, name)
+    def assign_add(self, delta: Any, use_locking: Any = None, name: str | None = None) -> Node:
+        return assign_add(self, delta, name=name)
 
-    def assign_sub(self, delta: Any, name: str | None = None) -> Node:
-        return assign_sub(self, delta, name)
+    def assign_sub(self, delta: Any, use_locking: Any = None, name: str | None = None) -> Node:
+        return assign_sub(self, delta, name=name)
 
     def value(self) -> Node:
         return self
@@ -47,7 +57,7 @@ class Variable(Node):
 
 
 def assign(
-    ref: Node, value: Any, name: str | None = None, validate_shape: bool = True, use_locking: Any = None
+    ref: Node, value: Any, validate_shape: Any = None, use_locking: Any = None, name: str | None = None
 ) -> Node:
     """A node that gives a variable a new value of its shape in the session, and has it as its own."""
     if not isinstance(ref, Variable):
@@ -57,11 +67,7 @@ def assign(
             value = constant(as_array(value, ref.dtype))
     if value.dtype != ref.dtype:
         raise TypeError(f"assign: {value.dtype} into {ref.name}, which is {ref.dtype}: use tf.cast")
-    if value.shape is not None and ref.shape is not None:
-        try:
-            ref.graph.equations.bind(value.shape, ref.shape)
-        except ValueError:
-            raise ValueError(f"assign: shape {value.shape} into {ref.name} of shape {ref.shape}") from None
+    agree(ref.graph.equations, value.shape, ref.shape, kinds.misfit(ref, value.shape))
     return _assign(ref, value, name)
 
 
@@ -70,14 +76,24 @@ def _assign(ref: Node, value: Node, name: str | None = None) -> Node:
     return Node(ref.graph, kinds.Assign(ref), (value,), ref.shape, ref.dtype, name)
 
 
-def assign_add(ref: Node, value: Any, name: str | None = None) -> Node:
+def assign_add(ref: Node, value: Any, use_locking: Any = None, name: str | None = None) -> Node:
     """A node that adds to a variable in the session."""
-    return assign(ref, ref + value, name)
+    return assign(ref, ref + value, name=name)
 
 
-def assign_sub(ref: Node, value: Any, name: str | None = None) -> Node:
+def assign_sub(ref: Node, value: Any, use_locking: Any = None, name: str | None = None) -> Node:
     """A node that subtracts from a variable in the session."""
-    return assign(ref, ref - value, name)
+    return assign(ref, ref - value, name=name)
+
+
+def control_dependencies(inputs: Sequence[Node] | None) -> AbstractContextManager[None]:
+    """A block whose nodes run behind all of `inputs`, also where they do not need their values.
+
+    With None they wait for nothing, also not for what a block around it names.
+    """
+    graph = get_default_graph()
+    graph_of("control_dependencies", inputs or (), graph)
+    return during(graph, controls=() if inputs is None else (*graph.controls, *inputs))
 
 
 def group(*inputs: Any, name: str = "group_deps") -> Node:

@@ -154,17 +154,17 @@ def dump(options: argparse.Namespace) -> int:
         plan = Plan(graph)
         plan.run(list(arrays(model, options.input, kept=True).values()))
         source = plan.program.source
+    told = described(model, rows, source)
     if options.json:
-        print(json.dumps(described(model, rows, source), indent=1))
+        print(json.dumps(told, indent=1))
         return 0
-    facts = {**graph.inputs, **graph.facts}
-    for i in range(model.input_count()):
-        print(f"input   {model.input_name(i)}: {model.input_fact(i)}")
-    for i, (line, node) in enumerate(rails(graph)):
-        told = ", ".join(f"{facts.get(name, Fact())}" for name in node.outputs if name)
-        print(f"{line} {node.op:20} {told:24} {cost_text(rows[i]) if rows else ''}".rstrip())
-    for i in range(model.output_count()):
-        print(f"output  {model.output_name(i)}: {model.output_fact(i)}")
+    for name, fact in told["inputs"].items():
+        print(f"input   {name}: {fact}")
+    for i, (line, node) in enumerate(zip(rails(graph), told["nodes"])):
+        made = ", ".join(node["outputs"].values())
+        print(f"{line} {node['op']:20} {made:24} {cost_text(rows[i]) if rows else ''}".rstrip())
+    for name, fact in told["outputs"].items():
+        print(f"output  {name}: {fact}")
     if rows:
         spent = {"seconds": sum(row["seconds"] for row in rows)} if options.profile else {}
         print(f"in all  {cost_text({'cost': total(graph), **spent}).lstrip()}")

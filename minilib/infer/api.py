@@ -48,8 +48,11 @@ class Tensor:
 
     def convert_to(self, datum_type: DatumType | Any) -> Tensor:
         """The same numbers of another kind: a DatumType, or a dtype of NumPy's."""
-        kind = datum_type.dtype if isinstance(datum_type, DatumType) else datum_type
-        return Tensor(self.array.astype(kind))
+        kind = datum_type if isinstance(datum_type, DatumType) else DatumType.of(datum_type)
+        try:
+            return Tensor(self.array.astype(kind.dtype))
+        except (ValueError, TypeError) as error:
+            raise ModelError(f"{self.array.dtype} cannot become {kind}: {error}") from None
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same kind, shape and numbers."""
@@ -135,8 +138,13 @@ class SetSymbols:
         return SetSymbols({**self.values, symbol: value})
 
     def apply(self, graph: Graph) -> Graph:
-        sizes = {name: dims.parse(str(value)) for name, value in self.values.items()}
-        for name in sorted(sizes):
+        try:
+            sizes = {name: dims.parse(str(value)) for name, value in self.values.items()}
+        except (AttributeError, ValueError):
+            raise ModelError(
+                f"SetSymbols takes sizes by name, such as {{'B': 1}}, and not {self.values!r}"
+            ) from None
+        for name in sorted(sizes, key=str):
             graph.check_symbol(name)
         inputs = {
             name: Fact(f.dtype, None if f.shape is None else tuple(dims.at(n, sizes) for n in f.shape))
@@ -169,8 +177,8 @@ class _Named:
         return self.memory.seen(self.graph)
 
     def _at(self, names: Sequence[str], i: int, what: str) -> str:
-        if not 0 <= i < len(names):
-            raise ModelError(f"there is no {what} {i}: the model has {len(names)}, counted from 0")
+        if not isinstance(i, int | np.integer) or not 0 <= i < len(names):
+            raise ModelError(f"there is no {what} {i!r}: the model has {len(names)}, counted from 0")
         return names[i]
 
     def input_count(self) -> int:
@@ -211,11 +219,10 @@ class _Named:
 class InferenceModel(_Named):
     """A model as it stands in its file: inputs can still be told what they are."""
 
+    fact = staticmethod(parse_fact)
+
     def __init__(self, graph: Graph) -> None:
         self.graph, self.wanted = graph, dict[str, Fact]()
-
-    def fact(self, spec: str) -> Fact:
-        return parse_fact(spec)
 
     def set_input_fact(self, i: int, fact: str | Fact | None) -> None:
         """What the input is, whatever the file says: "B,8,f32". None: nothing is known."""
@@ -246,11 +253,10 @@ class InferenceModel(_Named):
 class Model(_Named):
     """A model of which all is known that can be."""
 
+    parse_fact = staticmethod(parse_fact)
+
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-
-    def parse_fact(self, spec: str) -> Fact:
-        return parse_fact(spec)
 
     def transform(self, spec: SetSymbols | Pulse | str) -> None:
         """Changes the model: `SetSymbols({"B": 1})` sets symbols, `Pulse("8")` cuts a stream in pulses.
@@ -271,11 +277,13 @@ class Model(_Named):
 
     def profile_json(self: _Named, inputs: Sequence[Any] | None = None) -> str:
         """What each node costs, in symbols; with inputs also how long it takes."""
-        arrays = None if inputs is None else [getattr(one, "array", one) for one in inputs]
+        arrays = None if inputs is None else arrays_of(self.graph, inputs)
         return profile_json(self.graph, arrays)
 
     def into_runnable(self, most_bytes: int = MOST_BYTES) -> Runnable:
         """What runs, and refuses to where its results would take more than `most_bytes` at one time."""
+        if not isinstance(most_bytes, int | np.integer) or most_bytes < 0:
+            raise ModelError(f"most_bytes is a number of bytes, and not {most_bytes!r}")
         return Runnable(self.graph, most_bytes, self.memory)
 
 
@@ -305,25 +313,19 @@ class Runnable(_Named):
         return RunnableState(State(self.graph, self.plan.run, Memory(kept, self.memory.stream)))
 
 
-@dataclass(frozen=True)
-class RunnableState:
+class RunnableState(_Named):
     """A model that runs, and remembers."""
 
-    state: State
-
-    def input_count(self) -> int:
-        return len(self.state.seen.inputs)
-
-    def output_count(self) -> int:
-        return len(self.state.seen.outputs)
+    def __init__(self, state: State) -> None:
+        self.state, self.graph = state, state.seen
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """The outputs for the next inputs of the stream. Raises ModelError where they do not fit."""
-        return [Tensor(array) for array in self.state.run(arrays_of(self.state.seen, inputs))]
+        return [Tensor(array) for array in self.state.run(arrays_of(self.graph, inputs))]
 
     def finish(self, inputs: Sequence[Any] | None = None) -> list[Tensor]:
         """What is still to come of each output, when the stream ends with these frames, at most a pulse."""
-        arrays = None if inputs is None else arrays_of(self.state.seen, inputs)
+        arrays = None if inputs is None else arrays_of(self.graph, inputs)
         return [Tensor(array) for array in self.state.finish(arrays)]
 
     def freeze(self) -> FrozenState:
@@ -350,6 +352,8 @@ class Runtime:
 
     def prepare(self, model: Model) -> Runnable:
         """What runs the model there."""
+        if not isinstance(model, Model):
+            raise ModelError(f"a runtime takes what into_model gives, and not {type(model).__name__}")
         return model.into_runnable()
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from minilib.dims import Dim
+from minilib.dims import Dim, bounds, larger, smaller
 from minilib.infer.elementwise import axes_of
 from minilib.infer.facts import Fact, FactError, Shape, broadcast_shapes, ceil_div, flat_axes, ints, product
-from minilib.infer.operators import broadcast, define, operator
+from minilib.infer.operators import define, one_kind, operator
 
 __all__ = ["INT64"]
 
@@ -55,6 +55,9 @@ def reshaped(old: Shape, new: list[Any], allowzero: int = 0) -> tuple[Any, ...]:
         if old is not None and any(n == 0 and i >= len(old) for i, n in enumerate(new)):
             raise FactError(f"Reshape to {new}: 0 copies a size that an array of {len(old)} axes has not")
         new = [(None if old is None else old[i]) if n == 0 else n for i, n in enumerate(new)]
+    unsure = [n for n in new if isinstance(n, Dim) and bounds(n)[0] < 0]  # of a short input it may be -1
+    left = -1 if len(unsure) == 1 and -1 not in new else None
+    new = [left if n in unsure else n for n in new]
     total = None if old is None else product(old)
     rest = product([n for n in new if n != -1])
     if -1 not in new:
@@ -156,7 +159,8 @@ def _range_facts(start: Fact, limit: Fact, delta: Fact) -> Fact:
     if isinstance(step, Dim):
         return Fact(start.dtype, (None,))
     if isinstance(first, Dim) or isinstance(last, Dim):
-        return Fact(start.dtype, (ceil_div(last - first, int(step)),))
+        way = 1 if step > 0 else -1
+        return Fact(start.dtype, (larger(ceil_div(way * (last - first), way * int(step)), 0),))
     return Fact(start.dtype, (max(math.ceil((last - first) / step), 0),))
 
 
@@ -184,7 +188,7 @@ def concat_facts(*xs: Fact, axis: int) -> Fact:
                 raise FactError(f"Concat along axis {axis} of {' and '.join(map(str, xs))}: axis {i} differs")
             else:
                 made[i] = n if isinstance(n, int) or made[i] is None else made[i]
-    return Fact(broadcast(*(Fact(x.dtype, ()) for x in xs)).dtype, tuple(made))
+    return Fact(one_kind(*xs), tuple(made))
 
 
 define("Concat", lambda *xs, axis: np.concatenate(xs, axis), concat_facts)
@@ -236,15 +240,12 @@ def _sliced(n: Any, one: slice) -> Any:
     if n is None or step < 0:
         whole = step == -1 and start in (-1, 2**63 - 1) and isinstance(end, int) and end <= -(2**31)
         return n if whole else None
-    if isinstance(n, int):  # up to a symbol: it is taken to lie within
-        return None if isinstance(start, Dim) else end - start if step == 1 and start >= 0 else None
-    if isinstance(start, int) and start < 0:
-        return None  # of fewer numbers than that it begins at the first
-    if isinstance(end, int):
-        if 0 <= end < 2**31 - 1:
-            return None  # the smaller one of `end` and a symbol
-        end = n if end > 0 else n + end
-    return ceil_div(end - start, step)
+    try:
+        start, end = (at if at >= 0 else n + at for at in (start, end))
+    except TypeError:
+        return None  # whether it counts from the end depends on symbols
+    end = n if isinstance(end, int) and end >= 2**31 - 1 else smaller(end, n)
+    return larger(ceil_div(end - larger(start, 0), step), 0)
 
 
 def _left(shape: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> list[Any]:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from minilib.dims import Dim
+from minilib.infer.elementwise import NUMBER_BY_NUMBER
 from minilib.infer.facts import Fact
 from minilib.infer.model import SMALL, Graph, Node, analyse, fold
 
@@ -198,8 +199,8 @@ def passed(view: View, node: Node) -> str | None:
 
 def training(view: View, node: Node) -> bool:
     """Whether a Dropout may drop something."""
-    mode = node.inputs[2] if len(node.inputs) > 2 else ""
-    return bool(mode) and (view.constant(mode) is None or bool(view.constant(mode)))
+    mode = view.constant(node.reads(2))
+    return bool(node.reads(2)) and (mode is None or bool(mode))
 
 
 def alike(one: Fact, other: Fact) -> bool:
@@ -276,19 +277,12 @@ def transpose_twice(view: View, node: Node) -> Patch | None:
     return Patch([Node("Transpose", inner.inputs, node.outputs, {"perm": perm}, node.name)])
 
 
-TWO = ("Add", "Sub", "Mul", "Div")
-ONE = (
-    "Relu", "Sigmoid", "Tanh", "Exp", "Log", "Sqrt", "Neg", "Abs", "Erf", "Gelu", "Swish", "Elu", "LeakyRelu",
-    "HardSwish", "Softplus", "Mish", "Clip",
-)  # fmt: skip
-
-
-@rule(*ONE, *TWO)
+@rule(*NUMBER_BY_NUMBER)
 def transpose_later(view: View, node: Node) -> Patch | None:
-    """A Transpose before an elementwise node goes behind it, if it meets another one there."""
+    """A Transpose before what works number by number goes behind it, if it meets another one there."""
     found = [view.inner(name, "Transpose") for name in node.inputs]
     moved = next((one for one in found if one is not None), None)
-    if moved is None or view.shape(moved.inputs[0]) is None or not meets(view, node):
+    if moved is None or view.shape(moved.inputs[0]) is None or node.outputs[1:] or not meets(view, node):
         return None
     perm, rank = order_of(view, moved), len(view.shape(moved.inputs[0]))
     constants, inputs = dict[str, Any](), []
@@ -298,7 +292,7 @@ def transpose_later(view: View, node: Node) -> Patch | None:
             inputs.append(other.inputs[0])
         elif not name or (array is not None and array.size == 1 and array.ndim <= rank):
             inputs.append(name)
-        elif array is not None and array.ndim <= rank and node.op in TWO:
+        elif array is not None and array.ndim <= rank:
             inputs.append(f"{node.outputs[0]}.{len(inputs)}")
             whole = array.reshape((1,) * (rank - array.ndim) + array.shape)
             constants[inputs[-1]] = np.ascontiguousarray(whole.transpose(np.argsort(perm)))
@@ -318,6 +312,6 @@ def meets(view: View, node: Node) -> bool:
         node = ahead[0]
         if node.op == "Transpose":
             return True
-        if node.op not in ONE + TWO:
+        if node.op not in NUMBER_BY_NUMBER:
             return False
     return False

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from minilib.infer.model import Graph, Node
+from minilib.infer.model import Graph
 
 __all__ = ["rails"]
 
 
-def rails(graph: Graph) -> Iterator[tuple[str, Node]]:
-    """Each node with its rails: ● where its result begins, ├ where it reads one, ┴ the last time."""
+def rails(graph: Graph) -> list[str]:
+    """The rails of each node: ● where its result begins, ├ where it reads one, ┴ the last time."""
     last = {name: i for i, node in enumerate(graph.nodes) for name in node.inputs}
     last |= {name: len(graph.nodes) for name in graph.outputs}
     tracks: list[str | None] = [name for name in graph.inputs if name in last]
@@ -33,5 +31,4 @@ def rails(graph: Graph) -> Iterator[tuple[str, Node]]:
             tracks.pop()
         lines.append(marks)
     wide = max(map(len, lines), default=0)
-    for marks, node in zip(lines, graph.nodes):
-        yield " ".join([*marks, *[" "] * (wide - len(marks))]), node
+    return [" ".join([*marks, *[" "] * (wide - len(marks))]) for marks in lines]

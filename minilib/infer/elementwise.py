@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from minilib.infer.facts import DTYPES, Fact, FactError, broadcast_shapes, flat_axes
-from minilib.infer.operators import boolean, broadcast, define, operator, same
+from minilib.infer.facts import DTYPES, Fact, FactError, broadcast_shapes, flat_axes, unread
+from minilib.infer.operators import boolean, broadcast, define, floats, operator, same
 
 Array = Any
 
@@ -36,7 +36,7 @@ UNARY: dict[str, Callable[..., Any]] = {
     "HardSwish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
 }
 for _name, _run in UNARY.items():
-    define(_name, _run, same)
+    define(_name, _run, same if _name in ("Abs", "Identity", "Neg", "Sign") else floats)
 define("Not", np.logical_not, boolean)
 define("IsNaN", np.isnan, boolean)
 define("Relu", lambda x: np.maximum(x, 0), same)  # NaN stays NaN
@@ -45,7 +45,7 @@ define("Relu", lambda x: np.maximum(x, 0), same)  # NaN stays NaN
 ERF = (1.12837927, 0.102769056, -1.91831253e-4, -6.19784296e-4, 8.76371992e-5, -5.66845589e-6, 1.41851157e-7)
 
 
-@operator("Erf", same)
+@operator("Erf", floats)
 def erf(x: Array) -> Array:
     """The error function; NumPy has none. float64 is computed number by number."""
     if x.dtype != np.float32:
@@ -63,16 +63,16 @@ def sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))  # where exp overflows, 1 / inf is the 0 that it should be
 
 
-define("Sigmoid", sigmoid, same)
-define("HardSigmoid", lambda x, *, alpha=0.2, beta=0.5: np.clip(alpha * x + beta, 0, 1), same)
-define("Elu", lambda x, *, alpha=1.0: np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x), same)
-define("LeakyRelu", lambda x, *, alpha=0.01: np.where(x < 0, alpha * x, x), same)
+define("Sigmoid", sigmoid, floats)
+define("HardSigmoid", lambda x, *, alpha=0.2, beta=0.5: np.clip(alpha * x + beta, 0, 1), floats)
+define("Elu", lambda x, *, alpha=1.0: np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x), floats)
+define("LeakyRelu", lambda x, *, alpha=0.01: np.where(x < 0, alpha * x, x), floats)
 define("PRelu", lambda x, slope: np.where(x < 0, slope * x, x), same)
-define("Mish", lambda x: x * np.tanh(np.logaddexp(x, 0).astype(x.dtype)), same)
-define("Swish", lambda x, *, alpha=1.0: x * sigmoid(alpha * x), same)
+define("Mish", lambda x: x * np.tanh(np.logaddexp(x, 0).astype(x.dtype)), floats)
+define("Swish", lambda x, *, alpha=1.0: x * sigmoid(alpha * x), floats)
 
 
-@operator("Gelu", same)
+@operator("Gelu", floats)
 def gelu(x: Array, *, approximate: str = "none") -> Array:
     if approximate == "tanh":
         return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))))
@@ -92,8 +92,7 @@ def clip(x: Array, low: Array | None = None, high: Array | None = None) -> Array
 
 def _cast_facts(x: Fact, *, to: int, **_: Any) -> Fact:
     if to not in DTYPES:
-        known = ", ".join(f"{number} {dtype}" for number, dtype in DTYPES.items())
-        raise FactError(f"Cast to the kind {to}; there are {known}")
+        raise FactError(f"Cast to what is {unread(to)}")
     return Fact(DTYPES[to], x.shape)
 
 
@@ -177,6 +176,13 @@ def _where_facts(condition: Fact, x: Fact, y: Fact) -> Fact:
 
 define("Where", lambda condition, x, y: np.where(condition, x, y), _where_facts)
 
+
+# All that works so
+NUMBER_BY_NUMBER = {
+    *UNARY, *COMPARED, *COMBINED, *OF_ALL, "Cast", "CastLike", "Clip", "Div", "Dropout", "Elu", "Erf", "Gelu",
+    "HardSigmoid", "IsInf", "IsNaN", "LeakyRelu", "Mean", "Mish", "Mod", "Not", "PRelu", "Pow", "Relu",
+    "Sigmoid", "Swish", "Where",
+}  # fmt: skip
 
 # Along axes
 
@@ -294,9 +300,9 @@ def _hardmax_rows(x: Array) -> Array:
     return (np.arange(x.shape[-1]) == x.argmax(-1, keepdims=True)).astype(x.dtype)
 
 
-define("Softmax", _rows(softmax_rows), same)
-define("LogSoftmax", _rows(_log_softmax_rows), same)
-define("Hardmax", _rows(_hardmax_rows), same)
+define("Softmax", _rows(softmax_rows), floats)
+define("LogSoftmax", _rows(_log_softmax_rows), floats)
+define("Hardmax", _rows(_hardmax_rows), floats)
 
 
 @operator("CumSum", same)

@@ -7,7 +7,7 @@ is known of is None in a rule, and becomes a symbol of its own ("?1") in a model
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, TypeAlias
@@ -15,25 +15,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from minilib import dims
-from minilib.dims import Dim
+from minilib.dims import Dim, bounds, larger, smaller
 
 __all__ = [
     "DTYPES", "DatumType", "Fact", "FactError", "Shape", "Unknown", "broadcast_shapes", "ceil_div",
-    "flat_axes", "ints", "parse_fact",
+    "flat_axes", "ints", "one_size", "parse_fact", "symbols_told",
+    "unread",
 ]  # fmt: skip
 
 Size: TypeAlias = "int | Dim | None"
 Shape: TypeAlias = "tuple[Size, ...] | None"  # None: not even the number of axes is known
-
-_NAMES = "1 f32, 2 u8, 3 i8, 4 u16, 5 i16, 6 i32, 7 i64, 9 bool, 11 f64, 12 u32, 13 u64"
-# ONNX's number of each kind of numbers, and tract's name for it.
-DTYPE_NAMES = {int(number): name for number, name in (pair.split() for pair in _NAMES.split(", "))}
-DTYPES = {
-    number: np.dtype(bool if name == "bool" else f"{name[0]}{int(name[1:]) // 8}")
-    for number, name in DTYPE_NAMES.items()
-}
-_NAME_OF = {DTYPES[number]: name for number, name in DTYPE_NAMES.items()}
-_DTYPE_OF = {name: dtype for dtype, name in _NAME_OF.items()}
 
 
 class DatumType(IntEnum):
@@ -47,11 +38,10 @@ class DatumType(IntEnum):
     @staticmethod
     def of(dtype: Any) -> DatumType:
         """What tract calls a dtype of NumPy's, or a dtype by its name. Raises FactError for all others."""
-        known = np.dtype(dtype)
-        found = [one for one in DatumType if one.dtype == known]
-        if not found:
-            raise FactError(f"{known} is none of the kinds {', '.join(DatumType.__members__)}")
-        return found[0]
+        try:
+            return next(one for one in DatumType if one.dtype == np.dtype(dtype))
+        except (StopIteration, TypeError):
+            raise FactError(f"{dtype} is none of the kinds {', '.join(DatumType.__members__)}") from None
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -75,6 +65,15 @@ class DatumType(IntEnum):
 
     def is_unsigned(self) -> bool:
         return self >> 4 == 1
+
+
+_NAMES = "1 f32, 2 u8, 3 i8, 4 u16, 5 i16, 6 i32, 7 i64, 9 bool, 11 f64, 12 u32, 13 u64"
+# ONNX's number of each kind of numbers that is read, and tract's name for it.
+DTYPE_NAMES = {int(number): name for number, name in (pair.split() for pair in _NAMES.split(", "))}
+DTYPES = {number: DatumType[name.upper()].dtype for number, name in DTYPE_NAMES.items()}
+OTHER_KINDS = {8: "string", 10: "float16", 14: "complex64", 15: "complex128", 16: "bfloat16"}  # not read
+_DTYPE_OF = {name: DTYPES[number] for number, name in DTYPE_NAMES.items()}
+_NAME_OF = {dtype: name for name, dtype in _DTYPE_OF.items()}
 
 
 class FactError(ValueError):
@@ -133,7 +132,10 @@ class Fact:
         return [KnownDim(n) for n in self.shape]
 
     def dim(self, axis: int) -> Any:
-        return self.dims()[axis]
+        try:
+            return self.dims()[axis]
+        except (IndexError, TypeError):
+            raise FactError(f"{self} has no axis {axis!r}; they are counted from 0") from None
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class KnownDim:
     to_int64 = __int__
 
     def eval(self, values: dict[str, int]) -> KnownDim:
-        return KnownDim(dims.at(self.size, values))
+        return KnownDim(dims.at(self.size, symbols_told(values)))
 
 
 def parse_fact(text: str | Fact) -> Fact:
@@ -163,6 +165,8 @@ def parse_fact(text: str | Fact) -> Fact:
     """
     if isinstance(text, Fact):
         return text
+    if not isinstance(text, str):
+        raise FactError(f'a fact is text such as "B,4,f32", and not {text!r}')
     *sizes, last = [part.strip() for part in text.split(",")]
     if last != "?" and last not in _DTYPE_OF:
         raise FactError(
@@ -183,6 +187,19 @@ def parse_fact(text: str | Fact) -> Fact:
     return Fact(dtype, shape)
 
 
+def symbols_told(values: Any) -> dict[str, int]:
+    """The numbers of symbols. Raises FactError for what is none."""
+    if not isinstance(values, Mapping) or not all(isinstance(n, int | np.integer) for n in values.values()):
+        raise FactError(f"symbols are given as whole numbers by name, such as {{'B': 2}}, and not {values!r}")
+    return dict(values)
+
+
+def unread(kind: int) -> str:
+    """What is said of ONNX's kinds of numbers that are none of DTYPES."""
+    name = OTHER_KINDS.get(kind, "of ONNX's kind")
+    return f"{name} ({kind}), and those that are read are {', '.join(DTYPE_NAMES.values())}; convert it"
+
+
 def ints(value: Any) -> list[Any]:
     """An array's numbers, as a list of whole numbers or symbols."""
     return [n if isinstance(n, Dim) else int(n) for n in np.reshape(value, -1).tolist()]
@@ -192,8 +209,8 @@ def ints(value: Any) -> list[Any]:
 
 
 def ceil_div(a: Any, b: Any) -> Any:
-    """a / b, rounded up."""
-    return -(-a // b)
+    """a / b, rounded up, for a b above 0."""
+    return (a + b - 1) // b
 
 
 def broadcast_size(a: Size, b: Size) -> Size:
@@ -206,7 +223,18 @@ def broadcast_size(a: Size, b: Size) -> Size:
         raise FactError(f"sizes {a} and {b} do not fit each other")
     if isinstance(a, int):  # the other is a symbol: 1, or this
         return a
-    return b if isinstance(b, int) else None  # two symbols: one of them may be 1
+    return b if isinstance(b, int) or a is None or b is None else one_size(a, b)
+
+
+def one_size(a: Dim, b: Dim) -> Size:
+    """The size of two axes that are read as one; None where one of them may be 1, and the other more."""
+    if larger(a, 0) == larger(b, 0):  # x[2:] and a window of 3, where both are there
+        return min(a, b, key=lambda size: len(str(size)))
+    for one, other in ((a, b), (b, a)):
+        most = bounds(other)[1]
+        if 1 <= most < math.inf and smaller(one, int(most)) == other:  # S rows and the first S of a table
+            return one
+    return None
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

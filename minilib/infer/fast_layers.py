@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import product as grid
 
 import numpy as np
 
@@ -17,6 +16,8 @@ from minilib.infer.model import Node
 from minilib.infer.plan import Builder, Slot, emitter
 
 __all__ = ["laid", "multiplied", "taps"]
+
+LARGE_EINSUM = 2**35  # sizes of all arrays, multiplied: their root is about the numbers to multiply
 
 # Products of matrices
 
@@ -58,31 +59,15 @@ def linear(b: Builder, node: Node, x: Slot, w: Slot, bias: Slot) -> Slot:
 
 @emitter("Einsum")
 def einsum(b: Builder, node: Node, *xs: Slot) -> Maybe:
-    """Products of two whose letters all stay are products of views; others are NumPy's own."""
-    text = node.attributes["equation"].replace(" ", "")
-    terms, _, result = text.partition("->")
-    parts = terms.split(",")
-    if "." in text or "->" not in text or any(len(set(part)) < len(part) for part in parts) or len(xs) < 2:
+    """NumPy's own loop, and BLAS where its way to it, which has to be looked for, is worth it."""
+    equation = node.attributes["equation"].replace(" ", "")
+    if xs[0].dtype.kind != "f" or len(xs) < 2:
         return None
-    if xs[0].dtype.kind != "f":
-        return None
+    left, _, right = equation.partition("->")
     out = b.result()
-    if not all(set(result) >= set(part) for part in parts):
-        b.call(np.einsum, text, *xs, out=out)
-        return out
-    looks = [spread(b, x, part, result) for x, part in zip(xs, parts)]
-    looks.sort(key=lambda slot: slot.array.size)
-    b.call(np.multiply, looks[0], looks[1], out=out)
-    for look in looks[2:]:
-        b.call(np.multiply, out, look, out=out)
+    large = math.prod(x.array.size for x in (*xs, out)) > LARGE_EINSUM
+    b.call(np.einsum, equation, *xs, optimize=large and not set(left) <= {",", *right}, out=out)
     return out
-
-
-def spread(b: Builder, x: Slot, part: str, result: str) -> Slot:
-    """Axes in the order of `result`, of size 1 where x has none of that letter."""
-    there = [letter for letter in result if letter in part]
-    x = b.view(x, "transpose", tuple(part.index(letter) for letter in there))
-    return b.view(x, "__getitem__", tuple(slice(None) if c in part else None for c in result))
 
 
 # Attention
@@ -126,6 +111,8 @@ def attended(
     return out
 
 
+LONG = 1000  # places of a window, each a line of the program: more are left to the table
+
 # Windows: channels first and the batch last, so that each tap of a window is one long run of memory
 
 
@@ -148,10 +135,8 @@ def batch_last(x: Slot) -> tuple[int, ...]:
 
 def taps(b: Builder, x: Slot, seen: Windows) -> Iterator[tuple[tuple[int, ...], Slot]]:
     """Each place of the window, and the numbers of (C, *sizes, N) that it meets."""
-    axes = list(zip(seen.strides, seen.dilations, seen.found))
-    for at in grid(*map(range, seen.kernel)):
-        where = [slice(t * d, t * d + (n - 1) * s + 1, s) for t, (s, d, n) in zip(at, axes)]
-        yield at, b.view(x, "__getitem__", (slice(None), *where))
+    for at, index in seen.taps(1):
+        yield at, b.view(x, "__getitem__", index)
 
 
 @emitter("Conv")
@@ -160,6 +145,8 @@ def conv(b: Builder, node: Node, x: Slot, w: Slot, bias: Maybe = None) -> Maybe:
     if x.dtype.kind != "f" or not w.constant or not x.array.size or x.constant:
         return None
     seen = windows(x.shape[2:], w.shape[2:], **node.attributes)
+    if math.prod(seen.kernel) > LONG:
+        return None
     out = b.result(order=batch_last(x))
     made, padded = b.view(out, "transpose", batch_last(x)), laid(b, x, seen.wide, 0.0)
     if group == x.shape[1] == m and group > 1:
@@ -204,6 +191,8 @@ def pool(b: Builder, node: Node, x: Slot) -> Maybe:
     if x.dtype.kind != "f" or told.get("ceil_mode") or any(node.outputs[1:]):
         return None
     seen, largest = windows(x.shape[2:], told.pop("kernel_shape"), **told), node.op == "MaxPool"
+    if math.prod(seen.kernel) > LONG:
+        return None
     out, padded = b.result(order=batch_last(x)), laid(b, x, seen.wide, -math.inf if largest else 0.0)
     made = b.view(out, "transpose", batch_last(x))
     first, *others = (numbers for _, numbers in taps(b, padded, seen))

@@ -69,7 +69,7 @@ def multi_head_attention(
     """The same for each head by itself: q (B, T, heads D), k and v (B, S, heads D) -> (B, T, heads D)."""
     q, k, v = (one.reshape(*one.shape[:2], heads, one.shape[2] // heads).swapaxes(1, 2) for one in (q, k, v))
     made = attention(q, k.swapaxes(-1, -2), v, more, drop, scale=scale, fill=fill)
-    return made.swapaxes(1, 2).reshape(made.shape[0], made.shape[2], -1)
+    return made.swapaxes(1, 2).reshape(len(made), made.shape[2], heads * made.shape[3])
 
 
 # Affine layers
@@ -101,7 +101,7 @@ def pad_into_conv(view: View, node: Node) -> Patch | None:
     if pad is None or told.get("auto_pad", "NOTSET") != "NOTSET" or len(pad.inputs) > 3:
         return None
     wide = view.constant(pad.inputs[1])
-    zeros = len(pad.inputs) < 3 or not pad.inputs[2] or view.scalar(pad.inputs[2]) == 0
+    zeros = not pad.reads(2) or view.scalar(pad.reads(2)) == 0
     if wide is None or not zeros or pad.attributes.get("mode", "constant") != "constant" or (wide < 0).any():
         return None
     outer, inner = wide.reshape(2, -1)[:, :2], wide.reshape(2, -1)[:, 2:]
@@ -128,8 +128,8 @@ def linear_from_gemm(view: View, node: Node) -> Patch | None:
     """Weights are transposed and scaled once, and not at each run."""
     told = {"alpha": 1.0, "beta": 1.0, "transA": 0, "transB": 0} | node.attributes
     w = view.constant(node.inputs[1])
-    b = view.constant(node.inputs[2]) if node.inputs[2:] and node.inputs[2] else None
-    if told["transA"] or w is None or w.dtype.kind != "f" or (b is None and any(node.inputs[2:])):
+    b = view.constant(node.reads(2))
+    if told["transA"] or w is None or w.dtype.kind != "f" or (b is None and node.reads(2)):
         return None
     w = np.ascontiguousarray(w.T if told["transB"] else w) * w.dtype.type(told["alpha"])
     b = np.zeros(w.shape[1], w.dtype) if b is None else b * b.dtype.type(told["beta"])
@@ -233,7 +233,7 @@ def mean_of(view: View, name: str) -> str | None:
     node = view.maker(name, "ReduceMean")
     if node is None or not node.attributes.get("keepdims", 1) or view.shape(node.inputs[0]) is None:
         return None
-    axes = view.constant(node.inputs[1]) if node.inputs[1:] and node.inputs[1] else None
+    axes = view.constant(node.reads(1))
     rank = len(view.shape(node.inputs[0]))
     last = axes is not None and axes.size == 1 and int(axes.reshape(-1)[0]) % rank == rank - 1
     return node.inputs[0] if last else None

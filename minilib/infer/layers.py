@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product as grid
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
+import minilib.infer.axes  # noqa: F401 (who has layers has number by number and axes in the table, too)
 from minilib.infer.facts import Fact, FactError, broadcast_shapes, ceil_div
-from minilib.infer.operators import define, operator, same
+from minilib.infer.operators import define, floats, one_kind, operator, same
 
 Array = Any
 Pairs = list[tuple[Any, Any]]
@@ -27,7 +27,7 @@ def _matmul_facts(x: Fact, y: Fact) -> Fact:
     if isinstance(a[-1], int) and isinstance(b[-2], int) and a[-1] != b[-2]:
         raise FactError(f"MatMul of {x} and {y}: inner sizes {a[-1]} and {b[-2]} differ; transpose one?")
     rows, columns = a[-2:-1] if len(x.sizes) > 1 else (), b[-1:] if len(y.sizes) > 1 else ()
-    return Fact(x.dtype, (*(broadcast_shapes(a[:-2], b[:-2]) or ()), *rows, *columns))
+    return Fact(one_kind(x, y), (*(broadcast_shapes(a[:-2], b[:-2]) or ()), *rows, *columns))
 
 
 define("MatMul", np.matmul, _matmul_facts)
@@ -43,7 +43,7 @@ def _gemm_facts(
         raise FactError(f"Gemm of {a} and {b}: inner sizes {k} and {inner} differ; see transA and transB")
     if c is not None:
         broadcast_shapes((m, n), c.shape)
-    return Fact(a.dtype, (m, n))
+    return Fact(one_kind(a, b, c), (m, n))
 
 
 @operator("Gemm", _gemm_facts)
@@ -78,7 +78,7 @@ def _einsum_facts(*xs: Fact, equation: str) -> Fact:
                 (sizes[letter],) = broadcast_shapes((sizes.get(letter, 1),), (n,)) or (None,)
             except FactError as error:
                 raise FactError(f"Einsum {equation!r}, letter {letter}: {error}") from None
-    return Fact(xs[0].dtype, tuple(sizes[letter] for letter in result))
+    return Fact(one_kind(*xs), tuple(sizes[letter] for letter in result))
 
 
 @operator("Einsum", _einsum_facts)
@@ -89,6 +89,8 @@ def einsum(*xs: Array, equation: str) -> Array:
 # Windows
 
 MOST_PADDING = 2**20  # on one side: more is a mistake, or wants our memory
+MOST_PADDED = 2**28  # numbers with their padding, which is more than most_bytes can see
+MOST_TAPS = 2**22  # numbers of a window, which are met one after the other
 WINDOW = ("auto_pad", "dilations", "kernel_shape", "pads", "strides")  # what Conv and the pools are told
 
 
@@ -102,24 +104,39 @@ class Windows:
     wide: Pairs  # what is added before and after
     found: Sequence[Any]  # how many windows there are
 
-    def over(self, x: Array, fill: Any = 0) -> Array:
-        """(N, C, *sizes) -> (N, C, *windows, *kernel): a view of x, padded by `fill` as far as they reach."""
+    def padded(self, x: Array, fill: Any = 0) -> Array:
+        """(N, C, *sizes), with `fill` around it as far as the windows reach."""
         spans = [d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilations)]
         reach = [(n - 1) * s + span for n, s, span in zip(self.found, self.strides, spans)]
         more = [(a, max(b, r - a - n)) for (a, b), r, n in zip(self.wide, reach, x.shape[2:])]
-        x = np.pad(x, [(0, 0), (0, 0), *more], constant_values=fill) if any(map(any, more)) else x
-        steps = [slice(None, (n - 1) * s + 1 if n else 0, s) for n, s in zip(self.found, self.strides)]
-        inner = [slice(None, None, d) for d in self.dilations]
-        seen = sliding_window_view(x, spans, tuple(range(2, x.ndim)))
-        return seen[(slice(None), slice(None), *steps, *inner)]
+        size = math.prod([*x.shape[:2], *(n + a + b for n, (a, b) in zip(x.shape[2:], more))])
+        if size > max(MOST_PADDED, x.size):
+            raise MemoryError(f"with its padding it has {size:,} numbers; up to {MOST_PADDED:,} are made")
+        return np.pad(x, [(0, 0), (0, 0), *more], constant_values=fill) if any(map(any, more)) else x
+
+    def taps(self, first: int = 2) -> Iterator[tuple[tuple[int, ...], Any]]:
+        """Each place of the kernel, and the index of what it meets in a padded array, whose axes from `first`
+        on are those of the windows."""
+        if math.prod(self.kernel) > MOST_TAPS:
+            raise ValueError(f"a window of {math.prod(self.kernel):,} numbers; up to {MOST_TAPS:,} are read")
+        axes = list(zip(self.strides, self.dilations, self.found))
+        for at in grid(*map(range, self.kernel)):
+            cuts = [slice(t * d, t * d + (n - 1) * s + 1 if n else 0, s) for t, (s, d, n) in zip(at, axes)]
+            yield at, (*[slice(None)] * first, *cuts)
+
+    def summed(self, x: Array) -> Array:
+        """(N, C, *windows): the sum of the numbers in each."""
+        made, x = np.zeros((*x.shape[:2], *self.found), x.dtype), self.padded(x)
+        for _, index in self.taps():
+            made += x[index]
+        return made
 
     def counts(self, x: Array, padding: int) -> Array:
         """(1, 1, *windows): how many numbers a mean is over; with `padding` those of the padding, too."""
         ones = np.ones((1, 1, *x.shape[2:]), x.dtype)
         if padding:
             ones = np.pad(ones, [(0, 0), (0, 0), *self.wide], constant_values=1)
-        seen = replace(self, wide=[(0, 0)] * len(self.kernel)) if padding else self
-        return seen.over(ones).sum(tuple(range(-len(self.kernel), 0)))
+        return (replace(self, wide=[(0, 0)] * len(self.kernel)) if padding else self).summed(ones)
 
 
 def windows(
@@ -129,7 +146,7 @@ def windows(
     """The windows of a node with these attributes. Raises FactError where none fits."""
     strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
     for name, told, n in (("strides", strides, 1), ("dilations", dilations, 1), ("pads", pads or [], 2)):
-        if (name != "pads" and min(told, default=1) < 1) or len(told) not in (n * len(kernel), 0):
+        if min(told, default=1) < (name != "pads") or len(told) not in (n * len(kernel), 0):
             raise FactError(f"{name} {list(told)} for a window of {len(kernel)} axes")
     if auto_pad not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
         raise FactError(f"auto_pad is {auto_pad!r}: expected NOTSET, VALID, SAME_UPPER or SAME_LOWER")
@@ -188,17 +205,18 @@ def conv_facts(x: Fact, w: Fact, b: Fact | None = None, *, group: int = 1, **tol
         raise FactError(f"Conv: kernel_shape {list(told['kernel_shape'])}, and weights {w}")
     if isinstance(channels, int) and isinstance(inner, int) and channels != inner * group:
         raise FactError(f"Conv of {channels} channels with weights for {inner} times {group} groups")
-    return Fact(x.dtype, (n, many, *windows(sizes, kernel, **told).found))
+    return Fact(one_kind(x, w, b), (n, many, *windows(sizes, kernel, **told).found))
 
 
 @operator("Conv", conv_facts, WINDOW)
 def conv(x: Array, w: Array, b: Array | None = None, *, group: int = 1, **told: Any) -> Array:
     seen = windows(x.shape[2:], w.shape[2:], **told)
-    n, m, n_axes, each = len(x), len(w), x.ndim - 2, math.prod(w.shape[1:])
-    # (N, C, *windows, *kernel) -> (N, groups, C/groups * kernel, windows): columns that the weights multiply
-    axes = (0, 1, *range(2 + n_axes, 2 + 2 * n_axes), *range(2, 2 + n_axes))
-    columns = seen.over(x).transpose(axes).reshape(n, group, each, math.prod(seen.found))
-    made = np.matmul(w.reshape(group, m // group, each), columns).reshape(n, m, *seen.found)
+    weights, x = w.reshape(group, len(w) // group, *w.shape[1:]), seen.padded(x)
+    made: Array = np.zeros((len(x), group, weights.shape[1], math.prod(seen.found)), x.dtype)
+    for at, index in seen.taps():
+        met = x[index].reshape(len(x), group, w.shape[1], made.shape[-1])
+        made += np.matmul(weights[(..., *at)], met)
+    made = made.reshape(len(x), len(w), *seen.found)
     return made if b is None else made + channels_of(b, x.ndim)
 
 
@@ -223,7 +241,8 @@ def _unpooled(
 
 def _conv_transpose_facts(x: Fact, w: Fact, b: Fact | None = None, *, group: int = 1, **told: Any) -> Fact:
     (n, _, *sizes), (_, each, *kernel) = x.sizes, w.sizes
-    return Fact(x.dtype, (n, None if each is None else each * group, *_unpooled(sizes, kernel, **told).found))
+    found = _unpooled(sizes, kernel, **told).found
+    return Fact(one_kind(x, w, b), (n, None if each is None else each * group, *found))
 
 
 @operator("ConvTranspose", _conv_transpose_facts, (*WINDOW, "output_padding", "output_shape"))
@@ -231,15 +250,14 @@ def conv_transpose(x: Array, w: Array, b: Array | None = None, *, group: int = 1
     """Each number of x adds a window of weights, at its place times the stride."""
     sizes, kernel, n, each = x.shape[2:], w.shape[2:], len(x), x.shape[1] // group
     at = _unpooled(sizes, kernel, **told)
-    weights = w.reshape(group, each, -1).swapaxes(1, 2)
-    pieces = np.matmul(weights, x.reshape(n, group, each, math.prod(sizes)))
-    pieces = pieces.reshape(n, group, w.shape[1], *kernel, *sizes)
+    weights = w.reshape(group, each, *w.shape[1:]).swapaxes(1, 2)
+    numbers = x.reshape(n, group, each, math.prod(sizes))
     axes = list(zip(kernel, at.dilations, at.strides, sizes, at.wide, at.found))
     room = [max(a + left, (k - 1) * d + s * (size - 1) + 1) for k, d, s, size, (a, _), left in axes]
     made: Array = np.zeros((n, group, w.shape[1], *room), x.dtype)
     for tap in grid(*map(range, kernel)):
         where = [slice(t * d, t * d + s * size, s) for t, (_, d, s, size, *_rest) in zip(tap, axes)]
-        made[(..., *where)] += pieces[(slice(None), slice(None), slice(None), *tap)]
+        made[(..., *where)] += np.matmul(weights[(..., *tap)], numbers).reshape(*made.shape[:3], *sizes)
     left: Array = made[(..., *[slice(a, a + size) for (a, _), size in zip(at.wide, at.found)])]
     left = left.reshape(n, group * w.shape[1], *at.found)
     return left if b is None else left + channels_of(b, x.ndim)
@@ -249,7 +267,11 @@ def _pool_facts(x: Fact, *, kernel_shape: Any, **told: Any) -> Any:
     n, channels, *sizes = x.sizes
     if len(sizes) != len(kernel_shape):
         raise FactError(f"a window of {len(kernel_shape)} axes over {x}, which has {len(sizes)} and two")
-    return Fact(x.dtype, (n, channels, *windows(sizes, kernel_shape, **told).found))
+    seen = windows(sizes, kernel_shape, **told)
+    for pair, k, d in zip(seen.wide, kernel_shape, seen.dilations):
+        if empty := [n for n in pair if isinstance(n, int) and n > d * (k - 1)]:
+            raise FactError(f"a padding of {empty[0]} numbers, where a window of {k} would lie in it alone")
+    return Fact(x.dtype, (n, channels, *seen.found))
 
 
 def _max_pool_facts(x: Fact, **told: Any) -> tuple[Fact, Fact]:
@@ -262,20 +284,21 @@ def max_pool(x: Array, *, kernel_shape: Any, storage_order: int = 0, **told: Any
     """The largest number of each window, and its place in the whole input."""
     seen = windows(x.shape[2:], kernel_shape, **told)
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-    flat = seen.over(x, lowest).reshape(*x.shape[:2], *seen.found, math.prod(kernel_shape))
-    inner = np.arange(math.prod(x.shape[2:])).reshape(x.shape[2:], order="F" if storage_order else "C")
-    places = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * inner.ndim) * inner.size + inner
-    chosen = seen.over(places, -1).reshape(flat.shape)
-    best = np.argmax(flat, -1, keepdims=True)
-    return np.take_along_axis(flat, best, -1)[..., 0], np.take_along_axis(chosen, best, -1)[..., 0]
+    inner = np.arange(math.prod(x.shape[2:])).reshape(1, 1, *x.shape[2:], order="F" if storage_order else "C")
+    channels = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * len(kernel_shape))
+    x, places, (first, *others) = seen.padded(x, lowest), seen.padded(inner, -1), (i for _, i in seen.taps())
+    best, at = x[first], places[first]
+    for index in others:
+        stays = (x[index] <= best) | (best != best)  # NaN is larger than all
+        best, at = np.where(stays, best, x[index]), np.where(stays, at, places[index])
+    return np.array(best), channels * inner.size + at
 
 
 @operator("AveragePool", _pool_facts, (*WINDOW, "ceil_mode"))
 def average_pool(x: Array, *, kernel_shape: Any, count_include_pad: int = 0, **told: Any) -> Array:
     """Sums over counts; the padding counts with `count_include_pad`, what `ceil_mode` adds never."""
     seen = windows(x.shape[2:], kernel_shape, **told)
-    total = seen.over(x).sum(tuple(range(-len(kernel_shape), 0)), dtype=x.dtype)
-    return total / seen.counts(x, count_include_pad)
+    return seen.summed(x) / seen.counts(x, count_include_pad)
 
 
 def _global_facts(x: Fact) -> Fact:
@@ -342,13 +365,7 @@ def rms_norm(x: Array, scale: Array, *, axis: int = -1, epsilon: float = 1e-5, *
     return (x / np.sqrt((x * x).mean(axes, keepdims=True) + epsilon) * scale).astype(x.dtype)
 
 
-@operator("InstanceNormalization", same)
-def instance_norm(x: Array, scale: Array, b: Array, *, epsilon: float = 1e-5) -> Array:
-    made = normed(x, tuple(range(2, x.ndim)), epsilon)[0]
-    return made * channels_of(scale, x.ndim) + channels_of(b, x.ndim)
-
-
-@operator("GroupNormalization", same, ("stash_type",))
+@operator("GroupNormalization", floats, ("stash_type",))
 def group_norm(
     x: Array, scale: Array, b: Array, *, num_groups: int, epsilon: float = 1e-5, **_: Any
 ) -> Array:
@@ -358,3 +375,8 @@ def group_norm(
     each = x.shape[1] // len(scale)
     scale, b = (channels_of(np.repeat(one, each), x.ndim) for one in (scale, b))
     return parts.reshape(x.shape) * scale + b
+
+
+@operator("InstanceNormalization", floats)
+def instance_norm(x: Array, scale: Array, b: Array, *, epsilon: float = 1e-5) -> Array:
+    return group_norm(x, scale, b, num_groups=x.shape[1], epsilon=epsilon)

@@ -11,8 +11,8 @@ import numpy as np
 
 from minilib import dims
 from minilib.infer import axes, elementwise, layers, picking  # noqa: F401 (importing them fills the table)
-from minilib.infer.facts import DTYPE_NAMES, DTYPES, Fact
-from minilib.infer.model import Graph, ModelError, Node
+from minilib.infer.facts import DTYPES, Fact, unread
+from minilib.infer.model import Graph, ModelError, Node, path_of
 from minilib.infer.operators import FAILURES, OPERATORS
 from minilib.wire import Message, WireError, read
 
@@ -26,11 +26,11 @@ ATTRIBUTE = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings
 
 def load(path: str | Path) -> Graph:
     """The graph in a file. Raises ModelError, in one line, for everything that is wrong with it."""
-    path = Path(path)
+    path = path_of(path)
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # of a name with a 0 in it
+        raise ModelError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
     try:
         return graph_of(read(data), path.parent)
     except (ModelError, WireError) as error:
@@ -70,7 +70,7 @@ def graph_of(model: Message, folder: Path) -> Graph:
 
 def check_operators(nodes: Any) -> None:
     """All operators that are not in the table are told at once, and how often they occur."""
-    known = {"Constant", *(name for name, one in OPERATORS.items() if not one.own)}
+    known = {"Constant", *RENAMED, *(name for name, one in OPERATORS.items() if not one.own)}
     names = [n.op_type if n.domain in ("", "ai.onnx") else f"{n.domain}.{n.op_type}" for n in nodes]
     if strange := Counter(name for name in names if name not in known):
         told = ", ".join(f"{name} ({times})" for name, times in sorted(strange.items()))
@@ -85,7 +85,7 @@ def fact_of(info: Message) -> Fact:
         raise ModelError(f"the input {info.name!r} is a sequence, map or optional; only arrays are read")
     kind = info.type.tensor_type
     if kind.elem_type and kind.elem_type not in DTYPES:
-        raise ModelError(f"the input {info.name!r} is of kind {kind.elem_type}; {_kinds()}")
+        raise ModelError(f"the input {info.name!r} is {unread(kind.elem_type)}")
     if kind.shape is None:
         return Fact(DTYPES.get(kind.elem_type), None)
     sizes: list[Any] = []
@@ -106,16 +106,12 @@ def _symbol(text: str) -> Any:
         return dims.symbol(text)
 
 
-def _kinds() -> str:
-    return "those that are read are " + ", ".join(f"{number} {name}" for number, name in DTYPE_NAMES.items())
-
-
 def tensor(message: Message, folder: Path) -> Any:
     """The array of a TensorProto. Raises ModelError where its bytes and its shape do not fit."""
     name, shape = message.name, tuple(message.dims)
     dtype = DTYPES.get(message.data_type)
     if dtype is None:
-        raise ModelError(f"the constant {name!r} is of kind {message.data_type}; {_kinds()}")
+        raise ModelError(f"the constant {name!r} is {unread(message.data_type)}")
     if any(n < 0 for n in shape) or math.prod(max(n, 1) for n in shape) >= 2**40:
         raise ModelError(f"the constant {name!r} has the shape {shape}")
     count = math.prod(shape)
@@ -183,7 +179,13 @@ def attribute(message: Message, folder: Path) -> Any:
 def node_of(message: Message, opset: int, folder: Path, constants: dict[str, Any]) -> Node | None:
     """A NodeProto as a node; None for a Constant, which joins the others."""
     told = {one.name: attribute(one, folder) for one in message.attribute}
-    node = Node(message.op_type, list(message.input), list(message.output), told, message.name)
+    node = Node(
+        RENAMED.get(message.op_type, message.op_type),
+        list(message.input),
+        list(message.output),
+        told,
+        message.name,
+    )
     if not any(node.outputs):
         raise ModelError(f"the node {message.op_type} {message.name!r} makes nothing")
     try:
@@ -219,6 +221,8 @@ def constant(node: Node) -> Any:
     raise ModelError(f"{node} has no value that is an array of numbers")
 
 
+RENAMED = {"Scatter": "ScatterElements"}  # up to opset 10
+
 _REDUCED = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
 
 # Attributes that became inputs: operator -> the first opset with inputs, names in the order of the inputs.
@@ -236,14 +240,11 @@ def upgrade(node: Node, opset: int, constants: dict[str, Any]) -> None:
     first, names = MOVED.get(node.op, (0, []))
     if opset < first:
         for name in names:
-            value = told.pop(name, None)
-            key = f"{node.outputs[0]}.{name}" if value is not None else ""
-            if value is not None:
+            key = f"{node.outputs[0]}.{name}" if name in told else ""
+            if key:
                 kind = np.float32 if name in ("min", "max", "ratio", "value") else np.int64
-                constants[key] = np.array(value, kind)
+                constants[key] = np.array(told.pop(name), kind)
             node.inputs.append(key)
-        while node.inputs and not node.inputs[-1]:
-            node.inputs.pop()
     if node.op in ("Softmax", "LogSoftmax", "Hardmax") and opset < 13:
         told.setdefault("axis", 1)
         told["flat"] = 1  # all axes from there on are one row

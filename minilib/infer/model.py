@@ -7,9 +7,11 @@ promote`.
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,13 @@ class ModelError(ValueError):
         super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in message))
 
 
+def path_of(path: Any) -> Path:
+    """Where a file is. Raises ModelError for what is no path."""
+    if not isinstance(path, str | os.PathLike):
+        raise ModelError(f"a file is given by its path, such as 'model.onnx', and not {type(path).__name__}")
+    return Path(path)
+
+
 @dataclass(eq=False)
 class Node:
     """One operator at work: names of what it reads ("" where an input is absent) and of what it makes."""
@@ -41,6 +50,10 @@ class Node:
     outputs: list[str]
     attributes: dict[str, Any] = field(default_factory=dict)
     name: str = ""
+
+    def reads(self, i: int) -> str:
+        """The name of input `i`; "" where there is none."""
+        return self.inputs[i] if i < len(self.inputs) else ""
 
     def __str__(self) -> str:
         return f"{self.op} {self.name!r}" if self.name else f"{self.op} that makes {self.outputs[0]!r}"

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from minilib.infer.model import MOST_BYTES, Graph, ModelError
+from minilib.infer.model import MOST_BYTES, Graph, ModelError, path_of
 from minilib.infer.nnef_read import Reader
 from minilib.infer.nnef_write import written
 
@@ -80,7 +80,7 @@ def statements(text: str, start: int, end: int) -> Iterator[tuple[int, ast.Assig
 
 def load(path: str | Path) -> Graph:
     """The graph of a folder, a .tar or a .tgz. Raises ModelError for all that is wrong with it."""
-    path = Path(path)
+    path = path_of(path)
     try:
         fetch = folder(path) if path.is_dir() else archive(path)
         try:
@@ -172,14 +172,17 @@ def save(graph: Graph, path: str | Path, form: str = "", symbols: bool = True) -
     """
     text, arrays = written(graph, symbols)
     files = {"graph.nnef": text.encode(), **{f"{name}.dat": bytes_of(one) for name, one in arrays.items()}}
-    path = Path(path)
-    if form:
-        with tarfile.open(path, form) as archive:  # type: ignore[call-overload]
-            for name, data in files.items():
-                member = tarfile.TarInfo(name)
-                member.size = len(data)
-                archive.addfile(member, io.BytesIO(data))
-        return
-    path.mkdir(parents=True, exist_ok=True)
-    for name, data in files.items():
-        (path / name).write_bytes(data)
+    path = path_of(path)
+    try:
+        if form:
+            with tarfile.open(path, form) as archive:  # type: ignore[call-overload]
+                for name, data in files.items():
+                    member = tarfile.TarInfo(name)
+                    member.size = len(data)
+                    archive.addfile(member, io.BytesIO(data))
+            return
+        path.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            (path / name).write_bytes(data)
+    except OSError as error:
+        raise ModelError(f"{path} cannot be written: {error.strerror}") from None

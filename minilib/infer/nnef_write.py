@@ -155,27 +155,18 @@ class Writer:
 
     def aligned(self, names: Sequence[str]) -> list[Code]:
         """Arrays with as many axes, the new ones at the front, as ONNX has them."""
-        most = max(len(self.shape(name)) for name in names)
-        found = []
-        for name in names:
-            more = most - len(self.shape(name))
-            array = self.graph.constants.get(name)
-            if not more or not self.shape(name):
-                found.append(self.name(name))
-            elif array is not None:
-                found.append(self.number(array.reshape([1] * more + list(array.shape)), name))
-            else:
-                found.append(
-                    self.let(self.say("unsqueeze", self.name(name), axes=list(range(more))), f"{name}_")
-                )
-        return found
+        most = max(map(self.rank, names))
+        more = [most - self.rank(name) if self.rank(name) else 0 for name in names]
+        return [self.lifted(name, list(range(n))) for name, n in zip(names, more)]
 
-    def row(self, name: str) -> Code:
-        """(C,) as (1, C)"""
+    def lifted(self, name: str, axes: list[int]) -> Code:
+        """An array with new axes; a row (C,) is (1, C) with axis 0."""
         array = self.graph.constants.get(name)
+        if not axes:
+            return self.name(name)
         if array is not None:
-            return self.number(array.reshape(1, -1), name)
-        return self.let(self.say("unsqueeze", name, axes=[0]), f"{name}_")
+            return self.number(np.expand_dims(array, tuple(axes)), name)
+        return self.let(self.say("unsqueeze", name, axes=axes), f"{name}_")
 
 
 # How each operator is said
@@ -249,7 +240,7 @@ def window(w: Writer, node: Node, kernel: Sequence[int], lead: int, told: dict[s
 
 @code("Conv")
 def conv(w: Writer, node: Node, x: str, filter: str, bias: Any = None, group: int = 1, **told: Any) -> Code:
-    more = [] if bias is None else [w.row(node.inputs[2])]
+    more = [] if bias is None else [w.lifted(bias, [0])]
     where = window(w, node, w.shape(node.inputs[1])[2:], 0, told)
     return w.say("conv", x, filter, *more, border="constant", **where, groups=group)
 
@@ -289,8 +280,8 @@ def squeeze(w: Writer, node: Node, x: str, axes: Any = None) -> Code:
 @code("Slice")
 def sliced(w: Writer, node: Node, x: str, *others: str) -> Code:
     starts, ends, *more = [w.fixed(name) for name in node.inputs[1:] if name]
-    axes = more[0] if node.inputs[3:] and node.inputs[3] else list(range(len(starts)))
-    if (len(node.inputs) > 4 and set(more[-1]) != {1}) or 0 in ends:
+    axes = more[0] if node.reads(3) else list(range(len(starts)))
+    if (node.reads(4) and set(more[-1]) != {1}) or 0 in ends:
         raise FactError("it has steps, or takes nothing")
     shape = w.shape(node.inputs[0])
     known = [shape[axis] for axis in axes]
@@ -335,12 +326,12 @@ def reduced(
 def batch_norm(w: Writer, node: Node, x: str, *told: str, epsilon: float = 1e-5, **more: Any) -> Code:
     if more.get("training_mode") or len(node.outputs) > 1:
         raise FactError("it trains")
-    scale, offset, mean, variance = (w.row(name) for name in node.inputs[1:])
+    scale, offset, mean, variance = (w.lifted(name, [0]) for name in node.inputs[1:])
     return w.say("batch_normalization", x, mean, variance, offset, scale, epsilon=float(epsilon))
 
 
 @code("Clip")
 def clip(w: Writer, node: Node, x: str, low: Any = None, high: Any = None) -> Code:
-    if len(node.inputs) > 1 and node.inputs[1]:
+    if node.reads(1):
         x = w.let(w.say("max", x, low), f"{node.outputs[0]}_")
-    return w.say("min", x, high) if len(node.inputs) > 2 else w.say("copy", x)
+    return w.say("min", x, high) if node.reads(2) else w.say("copy", x)

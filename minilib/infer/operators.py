@@ -17,7 +17,18 @@ import numpy as np
 
 from minilib.infer.facts import Fact, FactError, Unknown, broadcast_shapes
 
-__all__ = ["FAILURES", "OPERATORS", "Operator", "boolean", "broadcast", "define", "operator", "same"]
+__all__ = [
+    "FAILURES",
+    "OPERATORS",
+    "Operator",
+    "boolean",
+    "broadcast",
+    "define",
+    "floats",
+    "one_kind",
+    "operator",
+    "same",
+]
 
 
 # What NumPy and Python raise where arrays, facts or attributes are not what an operator takes.
@@ -95,13 +106,24 @@ def same(x: Fact, *others: Fact | None, **attributes: Any) -> Fact:
     return Fact(x.dtype, x.shape)
 
 
+def floats(x: Fact, *others: Fact | None, **attributes: Any) -> Fact:
+    """The same, of floats alone: NumPy would make whole numbers to floats of its own choice."""
+    if x.dtype is not None and x.dtype.kind != "f":
+        raise FactError(f"floats are taken, and {x} is none; cast it")
+    return same(x, *others, **attributes)
+
+
+def one_kind(*inputs: Fact | None) -> np.dtype[Any] | None:
+    """The kind of numbers that all inputs are of."""
+    dtypes = {one.dtype for one in inputs if one is not None and one.dtype is not None}
+    if len(dtypes) > 1:
+        raise FactError(f"inputs of different kinds: {' and '.join(str(one) for one in inputs)}; cast one")
+    return dtypes.pop() if dtypes else None
+
+
 def broadcast(*inputs: Fact | None, **attributes: Any) -> Fact:
     """Inputs of one kind, whose shapes broadcast, as NumPy's do."""
-    there = [one for one in inputs if one is not None]
-    dtypes = {one.dtype for one in there if one.dtype is not None}
-    if len(dtypes) > 1:
-        raise FactError(f"inputs of different kinds: {' and '.join(str(one) for one in there)}; cast one")
-    return Fact(dtypes.pop() if dtypes else None, broadcast_shapes(*(one.shape for one in there)))
+    return Fact(one_kind(*inputs), broadcast_shapes(*(one.shape for one in inputs if one is not None)))
 
 
 def boolean(*inputs: Fact | None, **attributes: Any) -> Fact:

@@ -87,10 +87,12 @@ def one_hot(indices: Array, depth: Array, values: Array, *, axis: int = -1) -> A
 
 
 def _nonzero_facts(x: Fact) -> Fact:
-    return Fact(INT64, (None if x.shape is None else len(x.shape), None))
+    return Fact(
+        INT64, (None if x.shape is None else max(len(x.shape), 1), None)
+    )  # one number is a row of one
 
 
-define("NonZero", lambda x: np.array(np.nonzero(x), np.int64), _nonzero_facts)
+define("NonZero", lambda x: np.array(np.nonzero(np.atleast_1d(x)), np.int64), _nonzero_facts)
 
 
 def _top_facts(x: Fact, k: Fact, *, axis: int = -1, largest: int = 1, sorted: int = 1) -> tuple[Fact, Fact]:

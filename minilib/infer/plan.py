@@ -74,7 +74,7 @@ class Program:
     run: Callable[..., Any]  # of one node
     function: Callable[..., list[Array]]
     source: str
-    bytes: int
+    bytes: int  # of the block; what the table's own calls make is new memory beside it
     live_bytes: int  # the most that is alive at one time: no plan needs less
     all_bytes: int  # what a program that never uses memory again would take
     places: list[tuple[int, int, int, int, str]]  # of each piece: offset, bytes, first and last call, whose
@@ -144,7 +144,7 @@ class Builder:
         self.reads = Counter(name for node in self.graph.nodes for name in node.inputs)
         self.reads.update(self.graph.outputs)
         self.values: dict[str, Slot] = {}
-        self.handed: list[Slot] = []  # to the caller: an array goes out once, and as a copy the second time
+        self.fresh: list[Slot] = []  # new arrays, which go out to the caller: each once, then as a copy
         self.variables = 0
 
     # What emitters call
@@ -171,6 +171,7 @@ class Builder:
         if self.node.outputs[0] in self.graph.outputs and order is None:
             made = Slot(blank(fact), name=self.variable())
             self.lines.append((f"{made.name} = empty({shape}, {made.dtype.str!r})", []))
+            self.fresh.append(made)
             return made
         for one in over:
             if self.can_go(one) and (one.shape, one.dtype) == (shape, fact.dtype):
@@ -296,10 +297,8 @@ class Builder:
     def returned(self, name: str) -> Slot:
         """An output as an array of the caller's own, which no other output shares."""
         slot = self.values[name]
-        if slot not in self.handed and any(
-            line.startswith(f"{slot.name} = empty(") for line, _ in self.lines
-        ):
-            self.handed.append(slot)
+        if slot in self.fresh:
+            self.fresh.remove(slot)
             return slot
         made = Slot(slot.array, name=f"y{len(self.lines)}")
         self.lines.append((f"{made.name} = {{0}}.copy()", [slot]))

@@ -16,8 +16,8 @@ import numpy as np
 
 from minilib.dims import at, parse, symbol, symbols_of
 from minilib.infer.buffers import Edge, Pulses, late_window
-from minilib.infer.elementwise import UNARY, axes_of
-from minilib.infer.facts import Fact, product
+from minilib.infer.elementwise import NUMBER_BY_NUMBER, axes_of
+from minilib.infer.facts import Fact, FactError, one_size, product
 from minilib.infer.layers import windows
 from minilib.infer.model import Graph, ModelError, Node, analyse
 from minilib.infer.state import Memory, Stream
@@ -26,12 +26,6 @@ __all__ = ["Pulse"]
 
 MOST = 2**20  # frames of a pulse
 FAR = 2**20  # pulses: sizes are compared where all maxima and roundings have settled
-_NUMBER_BY_NUMBER = (
-    "Add And Cast CastLike Clip Div Dropout Elu Equal Erf Gelu Greater GreaterOrEqual HardSigmoid IsInf "
-    "IsNaN LeakyRelu Less LessOrEqual Max Mean Min Mish Mod Mul Not Or PRelu Pow Relu Sigmoid Sub Sum Swish "
-    "Where Xor"
-)
-NUMBER_BY_NUMBER = {*UNARY, *_NUMBER_BY_NUMBER.split()}
 
 
 class Pulse:
@@ -57,7 +51,11 @@ class Pulse:
         if not isinstance(frames, int) or not 1 <= frames <= MOST:
             raise ModelError(f"a pulse is a number of frames, from 1 to {MOST}, and not {self.pulse}")
         facts = graph.facts or analyse(graph)
-        return Pulsing(Graph(**{**vars(graph), "facts": facts}), self.along, frames).pulsed()
+        pulsing = Pulsing(Graph(**{**vars(graph), "facts": facts}), self.along, frames)
+        try:
+            return pulsing.pulsed()
+        except FactError as error:
+            raise ModelError(f"{pulsing.at}: {error}") from None
 
 
 class Pulsing:
@@ -65,6 +63,7 @@ class Pulsing:
 
     def __init__(self, graph: Graph, symbol_name: str, pulse: int) -> None:
         self.graph, self.facts, self.symbol, self.pulse = graph, graph.facts, symbol_name, pulse
+        self.at: object = "its inputs"  # what is cut now
         self.new = Pulses(dict(graph.constants))
         self.now: dict[str, str] = {}  # what a name of the graph is called in the new one, where otherwise
         self.sizes: set[str] = set()  # names that are known before the run, in symbols
@@ -75,15 +74,14 @@ class Pulsing:
     def pulsed(self) -> tuple[Graph, Memory]:
         self.graph.check_symbol(self.symbol)
         for name, fact in self.graph.inputs.items():
-            edge = self.edge(name, "the input", self.pulse, 0)
+            edge = self.edge(name, self.pulse, 0)
             self.new.inputs[name] = fact if edge is None else edge.fact
             if edge is not None:
                 if edge.length != symbol(self.symbol):
-                    raise ModelError(
-                        f"the input {name!r} is {fact}: its axis {edge.axis} should be {self.symbol}"
-                    )
+                    raise FactError(f"{name!r} is {fact}: its axis {edge.axis} should be {self.symbol}")
                 self.new.edges[name] = edge
         for node in self.graph.nodes:
+            self.at = node
             self.translate(node)
         for name in self.graph.outputs:
             if self.called(name) != name:
@@ -113,31 +111,29 @@ class Pulsing:
 
     # What is known of a name
 
-    def axis_of(self, name: str, what: object) -> int | None:
+    def axis_of(self, name: str) -> int | None:
         """Which axis of it the stream runs along; None where it is none of the stream's."""
         fact = self.facts.get(name, Fact())
         if fact.shape is None:
-            raise ModelError(f"{what}: nothing is known of the shape of {name!r}, so it cannot run in pulses")
+            raise FactError(f"nothing is known of the shape of {name!r}, so it cannot run in pulses")
         axes = [i for i, n in enumerate(fact.shape) if n is not None and self.symbol in symbols_of(n)]
         if len(axes) > 1:
-            raise ModelError(
-                f"{what}: {name!r} is {fact}, where {len(axes)} axes grow with {self.symbol}: each frame"
-                " looks at each other one, and no buffer holds that"
-            )
+            grow = f"{name!r} is {fact}, where {len(axes)} axes grow with {self.symbol}"
+            raise FactError(f"{grow}: each frame looks at each other one, and no buffer holds that")
         return axes[0] if axes else None
 
-    def edge(self, name: str, what: object, pulse: int, delay: int) -> Edge | None:
+    def edge(self, name: str, pulse: int, delay: int) -> Edge | None:
         """A name as a stream, with so many frames in a pulse and so late; None where it is no stream."""
-        fact, axis = self.facts[name], self.axis_of(name, what)
+        fact, axis = self.facts[name], self.axis_of(name)
         return None if axis is None else Edge(fact, axis, 0, fact.sizes[axis]).of(pulse, delay)
 
     def numbers(self, node: Node, i: int) -> list[Any] | None:
         """The numbers of input `i`, which are known before the run; None where there is no such input."""
-        if len(node.inputs) <= i or not node.inputs[i]:
+        if not node.reads(i):
             return None
         value = self.facts[node.inputs[i]].value
         if value is None:
-            raise ModelError(f"{node}: {node.inputs[i]!r} is not known before the run, so nothing is cut")
+            raise FactError(f"{node.inputs[i]!r} is not known before the run, so nothing is cut")
         return list(np.asarray(value).reshape(-1).tolist())
 
     # One node of the old graph
@@ -153,7 +149,7 @@ class Pulsing:
                     self.new.constants[name] = value
             return
         streams = [name for name in node.inputs if self.called(name) in self.new.edges]
-        axis = self.axis_of(streams[0], node) if streams else None
+        axis = self.axis_of(streams[0]) if streams else None
         if axis is None:
             self.per_frame(node, [])
         elif node.op in ("Conv", "MaxPool", "AveragePool") and axis >= 2 and streams[0] == node.inputs[0]:
@@ -170,19 +166,19 @@ class Pulsing:
     def result(self, node: Node, name: str) -> None:
         """`name` is what the node's first result is called from now on."""
         old, edge = node.outputs[0], self.new.edges[name]
-        found = self.edge(old, node, edge.pulse, edge.delay)
+        found = self.edge(old, edge.pulse, edge.delay)
         if found is None:
-            raise ModelError(
-                f"{node}: its result {self.facts[old]} is without {self.symbol}, so it needs the whole stream"
+            raise FactError(
+                f"its result {self.facts[old]} is without {self.symbol}: it needs the whole stream"
             )
         self.now[old], self.new.edges[name] = name, found
 
-    def aligned(self, node: Node, streams: list[str]) -> dict[str, str]:
+    def aligned(self, streams: list[str]) -> dict[str, str]:
         """The node's streams, all as late as the latest of them."""
         edges = {name: self.new.edges[self.called(name)] for name in streams}
         if len({edge.pulse for edge in edges.values()}) > 1:
             rates = ", ".join(str(edge.fact) for edge in edges.values())
-            raise ModelError(f"{node}: its inputs have different rates, {rates}")
+            raise FactError(f"its inputs have different rates, {rates}")
         latest = max((edge.delay for edge in edges.values()), default=0)
         return {
             name: self.new.delayed(self.called(name), latest - edge.delay) for name, edge in edges.items()
@@ -192,15 +188,15 @@ class Pulsing:
         """A node that treats each frame by itself stays as it is; frames that meet have the same number."""
         for i, name in enumerate(node.inputs):
             if name in self.sizes:
-                raise ModelError(f"{node}: {name!r} is {self.facts[name]}, which no pulse knows")
+                raise FactError(f"{name!r} is {self.facts[name]}, which no pulse knows")
             if name in streams:
-                fact, axis = self.facts[name], self.axis_of(name, node)
+                fact, axis = self.facts[name], self.axis_of(name)
                 mixed = mixed_axes(node, i, len(fact.shape or ()), lambda at: self.numbers(node, at))
                 if mixed is None:
-                    raise ModelError(f"{node}: {node.op} cannot be cut into pulses")
+                    raise FactError(f"{node.op} cannot be cut into pulses")
                 if axis in mixed:
                     raise ModelError(f"{node} needs the whole stream: it works along axis {axis} of {fact}")
-        names = self.aligned(node, streams)
+        names = self.aligned(streams)
         edge = self.new.edges[names[streams[0]]] if streams else None
         inputs = [names.get(name, self.called(name)) for name in node.inputs]
         if node.op == "Squeeze" and len(inputs) == 1:  # of a pulse of 1 frame the stream's axis would go too
@@ -208,28 +204,26 @@ class Pulsing:
             inputs.append(self.new.constant([i for i, n in enumerate(shape) if n == 1]))
         self.new.nodes.append(Node(node.op, inputs, list(node.outputs), node.attributes, node.name))
         for name in filter(None, node.outputs):
-            found = self.edge(name, node, edge.pulse if edge else 0, edge.delay if edge else 0)
+            found = self.edge(name, edge.pulse if edge else 0, edge.delay if edge else 0)
             if (found is None) != (edge is None):
-                raise ModelError(f"{node}: its result {self.facts[name]} cannot be made pulse by pulse")
+                raise FactError(f"its result {self.facts[name]} cannot be made pulse by pulse")
             if found is not None and edge is not None:
-                if found.length != edge.length:
-                    raise ModelError(f"{node}: {edge.length} frames become {found.length}")
+                if found.length != edge.length and one_size(found.length, edge.length) is None:
+                    raise FactError(f"{edge.length} frames become {found.length}")
                 self.new.edges[name] = found
 
     def reshape(self, node: Node, axis: int) -> None:
         """The stream's axis stays one, with as many numbers before it; the new shape is of a pulse."""
         old, new = self.facts[node.inputs[0]].shape or (), self.facts[node.outputs[0]].shape or ()
-        there = self.axis_of(node.outputs[0], node)
+        there = self.axis_of(node.outputs[0])
         if there is None or new[there] != old[axis] or product(old[:axis]) != product(new[:there]):
-            raise ModelError(
-                f"{node}: {self.facts[node.inputs[0]]} becomes {self.facts[node.outputs[0]]}; the stream's"
-                " frames have to stay one axis"
-            )
+            became = f"{self.facts[node.inputs[0]]} becomes {self.facts[node.outputs[0]]}"
+            raise FactError(f"{became}; the stream's frames have to stay one axis")
         name = self.called(node.inputs[0])
         edge = self.new.edges[name]
         wanted = [edge.pulse if i == there else n if isinstance(n, int) else -1 for i, n in enumerate(new)]
         if wanted.count(-1) > 1:
-            raise ModelError(f"{node}: {self.facts[node.outputs[0]]} has two sizes that are not known")
+            raise FactError(f"{self.facts[node.outputs[0]]} has two sizes that are not known")
         inputs = [name, self.new.constant(wanted)]
         made = self.new.emit("Reshape", inputs, node.outputs[0], edge, allowzero=int(0 in wanted))
         self.result(node, made)
@@ -242,14 +236,14 @@ class Pulsing:
         (before, after), along = found.wide[axis - 2], axis - 2
         stride, span = found.strides[along], found.dilations[along] * (found.kernel[along] - 1) + 1
         if not all(isinstance(n, int) for pair in found.wide for n in pair):
-            raise ModelError(f"{node}: its padding depends on the length of the stream; write it as a number")
+            raise FactError("its padding depends on the length of the stream; write it as a number")
         if any(node.outputs[1:]):
-            raise ModelError(f"{node}: places of maxima would be counted from the start of the stream")
+            raise FactError("places of maxima would be counted from the start of the stream")
         open_end = bool(told.get("ceil_mode") and stride > 1)
         padded = before or after or open_end
         uncounted = node.op == "AveragePool" and not told.get("count_include_pad") and padded
         if open_end and node.op == "AveragePool" and not uncounted:
-            raise ModelError(f"{node}: with ceil_mode and count_include_pad its last window cannot be told")
+            raise FactError("with ceil_mode and count_include_pad its last window cannot be told")
         wide = [(0, 0) if i == along else pair for i, pair in enumerate(found.wide)]
         told |= {"kernel_shape": found.kernel, "strides": found.strides, "dilations": found.dilations}
         told |= {"pads": [a for a, _ in wide] + [b for _, b in wide], "auto_pad": "NOTSET"}
@@ -263,10 +257,9 @@ class Pulsing:
         def windowed(name: str, told: dict[str, Any], more: list[str], output: str) -> str:
             edge = self.new.edges[name]
             if edge.pulse % stride:
-                raise ModelError(
-                    f"{node}: a pulse of {edge.pulse} frames is no multiple of its stride {stride};"
-                    f" take a multiple of {self.pulse * stride // math.gcd(edge.pulse, stride)}"
-                )
+                least = self.pulse * stride // math.gcd(edge.pulse, stride)
+                none = f"a pulse of {edge.pulse} frames is no multiple of its stride {stride}"
+                raise FactError(f"{none}; take a multiple of {least}")
             if after or open_end or (before and edge.delay):
                 name = self.new.within(name, fill)
             late, back = late_window(edge.delay, span, stride, before)
@@ -300,7 +293,7 @@ class Pulsing:
         before, after = widths.pop(axis, (0, 0))
         mode = node.attributes.get("mode", "constant")
         if min(before, after) < 0 or ((before or after) and mode != "constant"):
-            raise ModelError(f"{node}: a stream is only padded with constants, and not cut")
+            raise FactError("a stream is only padded with constants, and not cut")
         name = self.called(node.inputs[0])
         value = self.numbers(node, 2)
         if before or after:
@@ -311,7 +304,7 @@ class Pulsing:
             self.new.edges[name] = replace(edge, delay=edge.delay - before)
         if widths:
             others = self.new.constant([widths[i][j] for j in (0, 1) for i in widths])
-            rest = [others, node.inputs[2] if len(node.inputs) > 2 else "", self.new.constant(list(widths))]
+            rest = [others, node.reads(2), self.new.constant(list(widths))]
             name = self.new.emit("Pad", [name, *rest], edge=self.new.edges[name], **node.attributes)
         self.result(node, self.new.emit("Identity", [name], node.outputs[0]))
 
@@ -325,10 +318,10 @@ class Pulsing:
         cuts = {i: one for i, *one in zip(along, starts, ends, steps)}
         start, _, step = cuts.pop(axis, (0, 0, 1))
         if not isinstance(start, int) or start < 0 or step != 1:
-            raise ModelError(f"{node}: of a stream only a beginning and an end can be cut off, without steps")
+            raise FactError("of a stream only a beginning and an end can be cut off, without steps")
         if cuts:
             if any(not isinstance(n, int) for one in cuts.values() for n in one):
-                raise ModelError(f"{node}: it cuts at sizes that are not known")
+                raise FactError("it cuts at sizes that are not known")
             columns = [self.new.constant(list(one)) for one in zip(*cuts.values())]
             name = self.new.emit(
                 "Slice",
@@ -338,7 +331,7 @@ class Pulsing:
         name = self.new.emit("Identity", [name])
         edge = self.new.edges[name]
         edge = self.new.edges[name] = replace(edge, delay=edge.delay + start)
-        found = self.axis_of(node.outputs[0], node)
+        found = self.axis_of(node.outputs[0])
         if found is not None:
             size: Any = (self.facts[node.outputs[0]].shape or ())[found]
             length = at(size, {self.symbol: self.pulse * FAR})

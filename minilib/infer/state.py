@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from minilib.dims import Dim, at
-from minilib.infer.facts import Fact
+from minilib.infer.facts import Fact, symbols_told
 from minilib.infer.model import Graph, ModelError
 
 __all__ = ["Kept", "Memory", "State", "Stream", "carried"]
@@ -65,7 +65,9 @@ class Memory:
 
 def carried(graph: Graph, pairs: Mapping[str, str], symbols: Mapping[str, int]) -> dict[str, Kept]:
     """Inputs that are outputs of the run before, zeros in the first. Raises ModelError for wrong names."""
-    kept = {}
+    if not isinstance(pairs, Mapping):
+        raise ModelError(f"carry names outputs by inputs, such as {{'cache': 'new'}}, and not {pairs!r}")
+    kept, symbols = {}, symbols_told(symbols)
     for name, output in pairs.items():
         if name not in graph.inputs:
             raise ModelError(f"no input is called {name!r}, only {', '.join(graph.inputs)}")

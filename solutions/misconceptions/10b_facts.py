@@ -9,8 +9,8 @@
 +     return (n - 1) % stride
 
 # %% exercise=10.6 hint="A window that begins at n + before begins in the padding already: counted from 0, the last number stands at n + before - 1."
--     if isinstance(count, int) and (count - 1) * stride >= n + before:  # a window that begins in the padding
-+     if isinstance(count, int) and (count - 1) * stride > n + before:
+-     while isinstance(count, int) and (count - 1) * stride >= n + before:  # it begins in the padding
++     while isinstance(count, int) and (count - 1) * stride > n + before:
 
 # %% exercise=10.6 hint="Dilation spreads the window: it covers dilation * (kernel - 1) + 1 places, and not dilation * kernel."
 -     free = n + before + after - (dilation * (kernel - 1) + 1)
@@ -21,7 +21,7 @@
 +         return free // stride
 
 # %% exercise=10.6 hint="With ceil a last window may begin in the padding behind the numbers. That one does not count."
--     if isinstance(count, int) and (count - 1) * stride >= n + before:  # a window that begins in the padding
+-     while isinstance(count, int) and (count - 1) * stride >= n + before:  # it begins in the padding
 -         count -= 1
 
 # %% exercise=10.6 hint="A window that does not fit in even once is an error, and no number of windows."
@@ -79,8 +79,8 @@
 +                 f"{name!r} is {facts[name]}"
 
 # %% exercise=10.6 hint="The windows begin at the padding, and the numbers end at n + before: only a window that begins there or later is dropped."
--     if isinstance(count, int) and (count - 1) * stride >= n + before:  # a window that begins in the padding
-+     if isinstance(count, int) and (count - 1) * stride >= n:
+-     while isinstance(count, int) and (count - 1) * stride >= n + before:  # it begins in the padding
++     while isinstance(count, int) and (count - 1) * stride >= n:
 
 # %% exercise=10.5 hint="That is how many numbers are missing for one more window: the remainder of kernel - n. What is left over is the remainder of n - kernel."
 -     return (n - kernel) % stride

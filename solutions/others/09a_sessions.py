@@ -113,6 +113,10 @@ class Session:
 
 
 # %% exercise=9.5
+class Contradiction(ValueError):
+    """Two numbers for one length: an error of one's own is a ValueError, too."""
+
+
 class Lengths:
     def __init__(self):
         self.groups = []
@@ -132,9 +136,9 @@ class Lengths:
         one, other = self.group(n), self.group(m)
         if one is not other:
             both = one | other
-            if len({k for k in both if isinstance(k, int)}) > 1:
-                raise ValueError(f"{n} and {m}")
             self.groups = [g for g in self.groups if g is not one and g is not other] + [both]
+            if len({k for k in both if isinstance(k, int)}) > 1:  # noted all the same: nobody asks after an error
+                raise Contradiction(f"{n} and {m}")
         return self.find(n)
 
     def broadcast(self, x, y):
@@ -142,12 +146,5 @@ class Lengths:
         for i in range(1, max(len(x), len(y)) + 1):
             n = self.find(x[-i]) if i <= len(x) else 1
             m = self.find(y[-i]) if i <= len(y) else 1
-            if n != 1 and m != 1:
-                # Left first in the reference; which comes first changes nothing that is known at the end.
-                made.append((n, m))
-            else:
-                made.append((max(n, m),) if isinstance(n, int) and isinstance(m, int) else (m if n == 1 else n,))
-        for pair in reversed(made):
-            if len(pair) == 2:
-                self.equate(*pair)
-        return tuple(self.find(pair[0]) for pair in reversed(made))
+            made.append(m if n == 1 else n if m == 1 else self.equate(n, m))  # the last axis first
+        return tuple(self.find(n) for n in reversed(made))

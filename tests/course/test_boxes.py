@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 
 import pytest
-from graded import COURSE
+from graded import COURSE, Exercises
 
 from coursekit.grading.assemble import Chapter, Exercise, assemble, imports_from_outside, load_chapter
 from coursekit.grading.compare import against
@@ -141,6 +141,12 @@ def test_the_engine_is_in_no_box_where_one_works_by_hand(tmp_path: Path) -> None
             assert not {str(file.relative_to(library)) for file in library.rglob("*.py")} & ENGINE
             checked.add(exercise.number)
     assert checked == BY_HAND == set(WOKEN)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_box_holds_what_its_reference_needs(path: Path) -> None:
+    Exercises(path.stem).control()
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)

@@ -178,7 +178,7 @@ HONEST = {
     "a warning": "import warnings\nwarnings.warn('x')",
     "threads": "import threading\na = threading.Thread(target=print)\na.start()\na.join()",
     "a plot": "import matplotlib.pyplot as plt\nplt.plot([1])",
-    "a large library": "from sklearn.datasets import load_digits",
+    "a large library": "import matplotlib.pyplot",
     "a file": "import tempfile\ntempfile.TemporaryFile().write(b'1')",
     "names": "a = 1\nassert locals()['a'] == vars()['a'] == 1 and 'a' in dir() and 'np' in globals()",
     "expressions": "a = 2\nassert eval('a + 1') == 3 and eval('abs(-a)', {'a': 1}) == 1",
@@ -365,6 +365,34 @@ def test_what_an_answer_changes_is_not_what_tests_run_through(kernel: Kernel, na
     second = kernel.execute(test, 30, first=["hidden", 6, ["answer"]])
     for each in (shown, second):
         assert value(each) == {"list": [{"int": "-4"}, {"int": "2"}, {"float": "0x1.4000000000000p+2"}]}
+
+
+def test_modules_that_a_test_imports_are_what_they_were(kernel: Kernel) -> None:
+    answer = """
+import struct, sklearn.datasets
+sklearn.datasets.load_digits = struct.pack = lambda *args: None
+def answer(x): return x
+"""
+    test = "import struct\nfrom sklearn.datasets import load_digits\n"
+    _, shown = answered(
+        kernel, answer, test + "probe('v', [struct.pack('B', 7)[0], len(load_digits().target)])"
+    )
+    assert value(shown) == {"list": [{"int": "7"}, {"int": "1415"}]}
+
+
+def test_what_is_kept_in_a_file_is_not_kept_while_memory_is_counted(kernel: Kernel) -> None:
+    answer = """
+import tempfile
+def answer(x):
+    try: open("/tmp/numbers", "wb").write(bytes(x))
+    except PermissionError: return 1
+    return 0
+"""
+    test = """
+from coursekit.box.probe import held, most
+probe("v", [answer(9), held(lambda: answer(9))[0], most(lambda: answer(9))[0], answer(9)])"""
+    _, shown = answered(kernel, answer, test)
+    assert value(shown) == {"list": [{"int": "0"}, {"int": "1"}, {"int": "1"}, {"int": "0"}]}
 
 
 def test_a_value_is_what_it_is_when_it_is_shown(kernel: Kernel) -> None:

@@ -193,18 +193,17 @@ except OSError: found = "refused"
 def test_what_notebooks_need_works_inside_a_box(kernel: Kernel) -> None:
     code = """
 import asyncio, concurrent.futures, multiprocessing, os, subprocess, threading
-import matplotlib.pyplot as plt, numpy as np, sklearn.linear_model
+import matplotlib.pyplot as plt, numpy as np
 found = []
 plt.plot([1, 2]); plt.savefig("/tmp/picture.png"); plt.close()
 found.append(os.path.getsize("/tmp/picture.png") > 1000)
 found.append(subprocess.run(["echo", "hi"], capture_output=True).stdout)
 with concurrent.futures.ThreadPoolExecutor(3) as pool: found.append(list(pool.map(abs, [-1, 2])))
 with multiprocessing.Pool(2) as pool: found.append(pool.map(abs, [-3]))
-model = sklearn.linear_model.LinearRegression(n_jobs=2).fit(np.eye(3), np.eye(3))
-found.append(model.predict(np.eye(3)).shape)
+found.append((np.eye(300) @ np.eye(300)).shape)
 loop = asyncio.new_event_loop(); loop.close()
 found = repr(found)"""
-    assert shown(kernel, code) == "[True, b'hi\\n', [1, 2], [3], (3, 3)]"
+    assert shown(kernel, code) == "[True, b'hi\\n', [1, 2], [3], (300, 300)]"
 
 
 @pytest.mark.slow

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -135,10 +135,19 @@ class Exercises:
         """The same with all mistakes: mistakes-0, mistakes-1, ..."""
         return self._graded(self.mistakes)
 
+    def control(self) -> None:
+        """Raise CourseError where the reference loses a point, or an empty notebook earns one."""
+        with self._conditions() as conditions:
+            control(self.chapter, conditions, [])
+
+    @contextmanager
+    def _conditions(self) -> Iterator[Kept]:
+        with private_folder() as folder, closing(Live(self.chapter, COURSE, folder, seed=7)) as live:
+            yield Kept(COURSE, seed=7, box=Box.off(), workers=1, timeout=PATIENT, live=live)
+
     def _graded(self, mistakes: Sequence[Misconception]) -> dict[str, dict[str, ExerciseResult]]:
         made = {f"mistakes-{k}": mistaken(self.chapter, bundle) for k, bundle in enumerate(bundles(mistakes))}
-        with private_folder() as folder, closing(Live(self.chapter, COURSE, folder, seed=7)) as live:
-            conditions = Kept(COURSE, seed=7, box=Box.off(), workers=1, timeout=PATIENT, live=live)
+        with self._conditions() as conditions:
             _, measure = control(self.chapter, conditions, mistakes)
             runs = conditions.run(made | {"others": assemble(self.chapter, self.others)})
         return {

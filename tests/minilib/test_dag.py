@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -90,3 +91,10 @@ def test_no_two_that_live_together_overlap_in_memory(drawn: list[tuple[int, int,
     alive = [sum(sizes[i] for i, (a, b) in spans.items() if a <= step <= b) for step in range(30)]
     assert peak(spans, sizes) == max(alive) <= length <= sum(sizes.values())
     assert length == max(places[i] + sizes[i] for i in spans)
+
+
+def test_5_000_arrays_are_placed_in_a_second() -> None:
+    spans = {i: (i, 5000 if i % 50 == 0 else i + i % 5) for i in range(5000)}
+    start = time.process_time()
+    offsets(spans, {i: 64 * (1 + i % 7) for i in spans})
+    assert time.process_time() - start < 2

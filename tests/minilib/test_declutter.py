@@ -102,6 +102,13 @@ def test_what_looks_like_nothing_and_is_something_stays(lines: str) -> None:
     assert len(smaller(graph, drawn(3, 4)).nodes) == len(graph.nodes)
 
 
+@pytest.mark.parametrize("line", ["PRelu a c", "Max a c", "Where m a c", "Softsign a"])
+def test_a_transpose_goes_behind_all_that_works_number_by_number(line: str) -> None:
+    lines = f"a = Transpose x {{'perm': [1, 0]}}\nb = {line}\ny = Transpose b {{'perm': [1, 0]}}"
+    graph = graph_of({"x": "3,4,f32"}, lines, c=drawn(4, 3), m=rng.random((4, 1)) > 0.5)
+    assert ops(smaller(graph, drawn(3, 4))) == [line.split(" ")[0]]
+
+
 def test_what_is_computed_twice_is_computed_once() -> None:
     graph = graph_of(
         {"x": "B,4,f32"}, "a = Add x c\nb = Add x d\ne = Exp a\nf = Exp b\ny = Mul e f",

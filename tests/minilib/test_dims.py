@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minilib.dims import Dim, Equations, at, bounds, broadcast, parse, symbol, symbols_of
+from minilib.dims import Dim, Equations, at, bounds, broadcast, larger, parse, smaller, symbol, symbols_of
 
 S, P = symbol("S"), symbol("P")
 
@@ -64,6 +64,12 @@ def test_comparisons_are_told_where_they_hold_for_all_sizes() -> None:
     for unknown in (lambda: S < 5, lambda: S > P, lambda: bool(S), lambda: S - 1 >= 0):
         with pytest.raises(TypeError, match="cannot be told"):
             unknown()
+
+
+def test_what_is_left_beside_a_smaller_size_is_no_less_than_0() -> None:
+    left = larger(S - 2, 0)
+    assert left >= 0 and larger(left, 0) == left and smaller(left, S) == left
+    assert smaller(S, smaller(S, P)) == smaller(S, P) <= P
 
 
 def test_a_size_with_symbols_is_no_number() -> None:

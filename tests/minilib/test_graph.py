@@ -878,7 +878,7 @@ def test_a_cut_of_an_unknown_axis_is_a_size() -> None:
     shapes = [
         str(x[cut].shape[0]) for cut in (slice(3), slice(-3, None), slice(3, None), slice(None, None, -1))
     ]
-    assert shapes == ["min(3, x_0)", "min(3, x_0)", "-min(3, x_0) + x_0", "x_0"]
+    assert shapes == ["min(3, x_0)", "min(3, x_0)", "x_0 - min(3, x_0)", "x_0"]
     assert (x[1:] + x[:-1]).shape == x[1:].shape
 
 

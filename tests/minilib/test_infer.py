@@ -327,6 +327,109 @@ def test_a_node_that_is_written_wrong_is_refused(load: Any, one: Message, messag
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "one, message",
+    [
+        (
+            node("MaxPool", "x", "y", kernel_shape=[2], pads=[3, 3]),
+            "a padding of 3 numbers, where a window of 2",
+        ),
+        (node("AveragePool", "x", "y", kernel_shape=[2], pads=[0, 2]), "a padding of 2 numbers"),
+        (node("MaxPool", "x", "y", kernel_shape=[2], pads=[-1, 0]), r"pads \[-1, 0\] for a window"),
+        (node("Conv", "x w", "y", pads=[0, -1]), r"pads \[0, -1\] for a window of 1 axes"),
+    ],
+)
+def test_a_padding_that_no_window_fits_is_refused(load: Any, one: Message, message: str) -> None:
+    pooled = load(model([one], [info("x", 1, 1, 5)], constants=[("w", np.ones((1, 1, 2), np.float32))]))
+    with pytest.raises(tract.ModelError, match=message):
+        pooled.into_model()
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "Conv"])
+def test_a_window_of_many_thousands_makes_no_long_program(load: Any, op: str) -> None:
+    wide = node(
+        op, "x w" if op == "Conv" else "x", "y", **({} if op == "Conv" else {"kernel_shape": [90, 90]})
+    )
+    constants = [("w", np.ones((1, 1, 90, 90), np.float32))]
+    runnable = (
+        load(model([wide], [info("x", 1, 1, 99, 92)], constants=constants)).into_model().into_runnable()
+    )
+    start, x = time.process_time(), np.zeros((1, 1, 99, 92), np.float32)
+    x[..., 50, 91] = 1
+    (y,) = runnable.run([x])
+    assert time.process_time() - start < 2 and runnable.plan.program.source.count("\n") < 20
+    share = 1 / 8100 if op == "AveragePool" else 1
+    np.testing.assert_allclose(y.to_numpy()[0, 0], np.tile([0, 0, share], (10, 1)).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    "one, weights",
+    [
+        (node("MaxPool", "x", "y", kernel_shape=[2**20] * 2, strides=[2**20] * 2, pads=[2**19] * 4), 1),
+        (node("MaxPool", "x", "y i", kernel_shape=[80, 80], pads=[40] * 4), 1),
+        (node("Conv", "x w", "y", pads=[40] * 4), (1, 1, 80, 80)),
+        (node("ConvTranspose", "x w", "y", pads=[0, 0, 0, 8000]), (1, 1, 1, 8192)),
+    ],
+)  # fmt: skip
+def test_a_window_takes_little_more_memory_than_its_result(load: Any, one: Message, weights: Any) -> None:
+    pool = load(model([one], [info("x", 1, 1, 64, 64)], constants=[("w", np.zeros(weights, np.float32))]))
+    runnable = pool.into_model().into_runnable()
+
+    def run() -> None:
+        try:
+            runnable.run([np.zeros((1, 1, 64, 64), np.float32)])
+        except tract.ModelError as error:
+            assert "numbers" in str(error) or "most_bytes" in str(error)
+
+    assert peak_of(run) < 2**29
+
+
+def test_one_number_that_is_not_0_has_one_place(load: Any) -> None:
+    runnable = load(model([node("NonZero", "x", "y")], [info("x")])).into_model().into_runnable()
+    for number in (0, 3):
+        (y,) = runnable.run([np.float32(number).reshape(())])
+        assert y.to_numpy().shape == (1, int(number != 0))
+
+
+@pytest.mark.parametrize(
+    "one, message",
+    [
+        (node("MatMul", "x w", "y"), "inputs of different kinds: B,8,f32 and 8,2,i64; cast one"),
+        (node("Gemm", "x w", "y"), "inputs of different kinds"),
+        (node("Exp", "w", "y"), "floats are taken, and 8,2,i64 is none; cast it"),
+        (node("Softmax", "w", "y"), "floats are taken"),
+        (
+            node("Cast", "x", "y", to=16),
+            r"Cast to what is bfloat16 \(16\), and those that are read are f32, u8",
+        ),
+    ],
+)
+def test_numbers_of_another_kind_are_told(load: Any, one: Message, message: str) -> None:
+    with pytest.raises(tract.ModelError, match=message):
+        load(model([one], [info("x", "B", 8)], constants=[("w", np.ones((8, 2), np.int64))])).into_model()
+
+
+def test_floats_of_16_bits_are_told_by_name(load: Any) -> None:
+    half = Message("TensorProto", dims=[2], data_type=10, name="w", raw_data=bytes(4))
+    with pytest.raises(
+        tract.ModelError, match=r"the constant 'w' is float16 \(10\), and those that are read"
+    ):
+        load(model([node("Add", "x w", "y")], [info("x", 2)], constants=[half]))
+    with pytest.raises(tract.ModelError, match=r"the input 'x' is bfloat16 \(16\)"):
+        load(model([node("Neg", "x", "y")], [info("x", 2, kind=16)]))
+
+
+def test_a_scatter_of_opset_9_is_read(load: Any) -> None:
+    old = model(
+        [node("Scatter", "x at one", "y", axis=1)],
+        [info("x", 2, 3)],
+        opset=9,
+        constants=[("at", np.array([[1], [2]])), ("one", np.ones((2, 1), np.float32))],
+    )
+    (y,) = load(old).into_model().into_runnable().run([np.zeros((2, 3), np.float32)])
+    assert y.to_numpy().tolist() == [[0, 1, 0], [0, 0, 1]]
+
+
 @pytest.mark.parametrize("size", ["7//0", "a//0", "1" + "+N" * 100_000], ids=["7//0", "a//0", "long"])
 def test_a_size_that_cannot_be_read_is_not_known(load: Any, size: str) -> None:
     runnable = load(model([node("Relu", "x", "y")], [info("x", size)])).into_model().into_runnable()
@@ -395,6 +498,61 @@ def test_short_inputs_are_answered_as_long_ones(
     constants = [*STEPS, ("most", np.array([2**62])), ("all", np.array([0]))]
     (made,) = load(model(nodes, inputs, constants=constants)).into_model().into_runnable().run(given)
     assert made.to_numpy().ravel().tolist() == expected
+
+
+PIECES = [("two", np.array([2])), ("less", np.array([-1])), ("off", np.array([-2])), ("none", np.array([0]))]
+PIECES += [("near", np.array([3])), ("most", np.array([2**62])), ("wide", np.zeros((6, 4), np.float32))]
+
+
+@pytest.mark.parametrize(
+    "cut, size, told",
+    [
+        ("x two most", lambda s: len(range(s)[2:]), "S-min(2,S)"),
+        ("x two less", lambda s: len(range(s)[2:-1]), "S-min(3,S)"),
+        ("x off most", lambda s: len(range(s)[-2:]), "min(2,S)"),
+        ("x none near", lambda s: len(range(s)[:3]), "min(3,S)"),
+        ("x near less none two", lambda s: len(range(s)[3:-1:2]), "(S+1)//2-min((S+1)//2,2)"),
+        ("wide none s", lambda s: len(range(6)[:s]), "min(6,S)"),
+        ("wide s most", lambda s: len(range(6)[s:]), "-min(6,S)+6"),
+        ("x off s", lambda s: len(range(s)[-2:s]), "min(2,S)"),
+    ],
+)
+def test_a_slice_of_a_symbol_is_as_long_as_in_python(load: Any, cut: str, size: Any, told: str) -> None:
+    nodes = [node("Shape", "x", "s", end=1), node("Slice", cut, "y")]
+    typed = load(model(nodes, [info("x", "S", 4)], constants=PIECES)).into_model()
+    assert typed.output_fact(0).dump() == f"{told},4,f32"
+    for n in range(8):
+        (y,) = typed.into_runnable().run([np.ones((n, 4), np.float32)])
+        assert len(y.to_numpy()) == size(n) == int(typed.output_fact(0).dim(0).eval({"S": n}))
+
+
+def test_frames_that_a_window_and_a_slice_leave_are_the_same_ones(load: Any) -> None:
+    nodes = [node("Conv", "x w", "c"), node("Slice", "x two most two", "d"), node("Add", "c d", "y")]
+    constants = [*PIECES, ("w", np.ones((1, 1, 3), np.float32))]
+    typed = load(model(nodes, [info("x", 1, 1, "S")], constants=constants)).into_model()
+    assert typed.output_fact(0).dump() == "1,1,S-2,f32"
+    typed.transform(tract.Pulse(4))
+
+
+def test_rows_of_a_table_are_as_many_as_those_that_they_join(load: Any) -> None:
+    nodes = [node("Shape", "x", "s", end=1), node("Slice", "wide none s", "t"), node("Add", "x t", "y")]
+    typed = load(model(nodes, [info("x", "T", 4)], constants=PIECES)).into_model()
+    assert typed.output_fact(0).dump() == "T,4,f32"
+    with pytest.raises(tract.ModelError, match="Add"):
+        typed.into_runnable().run([np.ones((7, 4), np.float32)])
+
+
+def test_a_size_worked_out_below_0_is_no_slices(load: Any) -> None:
+    """x[2:] of one number has 0, and S - 2 is -1."""
+    nodes = [
+        node("Slice", "x two most", "c"), node("Shape", "c", "long"),
+        node("Shape", "x", "s"), node("Sub", "s two", "left"), node("Reshape", "c left", "y"),
+    ]  # fmt: skip
+    typed = load(model(nodes, [info("x", "S")], "long left y", PIECES)).into_model()
+    assert typed.output_fact(2).dump() == "S-min(2,S),f32"
+    for n in range(5):
+        long, left, y = typed.into_runnable().run([np.ones(n, np.float32)])
+        assert (long.to_numpy(), left.to_numpy(), y.to_numpy().size) == (max(n - 2, 0), n - 2, max(n - 2, 0))
 
 
 def test_outputs_share_no_memory(load: Any) -> None:
@@ -555,6 +713,13 @@ def test_a_batch_of_none_gives_a_batch_of_none(load: Any, nodes: list[Message]) 
     assert [0, *map(int, typed.output_fact(0).dims()[1:])] == list(y.to_numpy().shape)
 
 
+def test_attention_of_no_words_is_of_no_words() -> None:
+    from minilib.infer.operators import OPERATORS
+
+    none = np.ones((2, 0, 8), np.float32)
+    assert OPERATORS["MultiHeadAttention"](none, none, none, heads=2)[0].shape == (2, 0, 8)
+
+
 def test_zeros_around_a_convolution_are_its_padding(load: Any) -> None:
     w, wide = np.ones((1, 2, 3), np.float32), np.array([0, 0, 2, 0, 0, 0])
     nodes = [node("Pad", "x p", "h"), node("Conv", "h w", "y", pads=[1, 0])]
@@ -645,3 +810,33 @@ def test_pulses_are_told_along_a_symbol_either_way(load: Any) -> None:
         stream = load(model(nodes, [info("x", 1, "T")])).into_model()
         stream.transform(transform)
         assert str(stream.output_fact(0)) == "1,4,f32"
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda m: tract.onnx().load(b"model"), "a file is given by its path, such as 'model.onnx', and"),
+        (lambda m: tract.onnx().load("a\0b"), "cannot be read"),
+        (lambda m: tract.nnef().load(None), "a file is given by its path, .* not NoneType"),
+        (lambda m: tract.nnef().write_model_to_dir(m.into_model(), 5), "a file is given by its path"),
+        (lambda m: tract.nnef().write_model_to_tar(m.into_model(), "/nowhere/x.tar"), "cannot be written"),
+        (lambda m: m.set_input_fact("0", "B,8,f32"), "there is no input '0': the model has 1"),
+        (lambda m: m.set_input_fact(0, 5), 'a fact is text such as "B,4,f32", and not 5'),
+        (lambda m: m.output_name("y"), "there is no output 'y': the model has 1"),
+        (lambda m: m.input_fact(0).dim(9), "batch,8,f32 has no axis 9; they are counted from 0"),
+        (lambda m: m.input_fact(0).dim(0).eval({"batch": "2"}), "symbols are given as whole numbers by name"),
+        (lambda m: m.into_model().transform(tract.SetSymbols("batch")), "takes sizes by name, .* 'batch'"),
+        (lambda m: m.into_model().transform(tract.SetSymbols({"batch": 2.5})), "takes sizes by name"),
+        (lambda m: m.into_model().into_runnable("1 GB"), "most_bytes is a number of bytes, and not '1 GB'"),
+        (lambda m: m.into_model().into_runnable().spawn_state("x"), "carry names outputs by inputs"),
+        (lambda m: m.into_model().into_runnable().spawn_state({}, {"B": "a"}), "symbols are given as whole"),
+        (lambda m: m.into_model().profile_json(5), r"run takes a list .*: run\(\[x\]\), and not int"),
+        (lambda m: tract.runtime_for_name("cpu").prepare(m), "a runtime takes what into_model gives"),
+        (lambda m: tract.Tensor.from_numpy(["a"]).convert_to("float32"), "<U1 cannot become F32"),
+        (lambda m: tract.Tensor.from_numpy([1]).convert_to("nope"), "nope is none of the kinds BOOL, U8"),
+    ],
+)  # fmt: skip
+def test_what_is_of_the_wrong_type_is_told_in_one_line(load: Any, call: Any, message: str) -> None:
+    with pytest.raises((tract.ModelError, tract.FactError), match=message) as caught:
+        call(load(LINEAR))
+    assert "\n" not in str(caught.value)
