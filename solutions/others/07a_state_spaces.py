@@ -34,11 +34,11 @@ def ssm_kernel(a, b, C, length):
 
 # %% exercise=7.4
 def fft_convolve(x, kernel):
-    wide = np.broadcast_shapes(x.shape[:-2], kernel.shape[:-2])
-    y = np.zeros((*wide, *x.shape[-2:]), x.dtype)
-    for k in range(min(kernel.shape[-2], x.shape[-2])):
-        y[..., k:, :] += kernel[..., k : k + 1, :] * x[..., : x.shape[-2] - k, :]
-    return y
+    T, L = x.shape[-2], kernel.shape[-2]
+    x_long = np.concatenate([x, np.zeros((*x.shape[:-2], L, x.shape[-1]))], -2)
+    kernel_long = np.concatenate([kernel, np.zeros((*kernel.shape[:-2], T, x.shape[-1]))], -2)
+    y = np.fft.ifft(np.fft.fft(x_long, axis=-2) * np.fft.fft(kernel_long, axis=-2), axis=-2)
+    return y.real[..., :T, :].astype(x.dtype)
 
 
 # %% exercise=7.5
