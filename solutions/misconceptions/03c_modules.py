@@ -661,3 +661,12 @@ def mixer(inputs, outputs):
         Conv2d(inputs, outputs, 1),
         Conv2d(outputs, outputs, 3, padding=1, groups=outputs),
     )
+
+# %% exercise=3.11 hint="You ask one parameter and take its answer for all. A part of a module may be frozen and another not: the rest stays as it was."
+-     for parameter in self.parameters():
+-         parameter.requires_grad_(requires_grad)
++     parameters = list(self.parameters())
++     if parameters and parameters[0].requires_grad == requires_grad:
++         return self
++     for parameter in parameters:
++         parameter.requires_grad_(requires_grad)

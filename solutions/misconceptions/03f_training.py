@@ -865,3 +865,18 @@ def report(model: Module, batches: list[Batch], classes: int) -> tuple[float, fl
         for module, training in modes:
             module.training = training
     return total / count, float(np.trace(confusion)) / count, confusion
+
+# %% exercise=3.29 hint="You cut from the end, with a minus sign. Where a class is so small that none of it is held out, -0 is 0, and the cut lies at the start: all of it is held out."
+-         held += members[:cut].tolist()
+-         kept += members[cut:].tolist()
++         held += members[-cut:].tolist()
++         kept += members[:-cut].tolist()
+
+# %% exercise=3.31 hint="A single batch without targets ends your count with 0, and the other batches are forgotten. Whether there are no targets at all is known only after the last batch."
+-             right += int((model(inputs).argmax(-1) == targets).sum().item())
+-             total += int((targets != -100).sum().item())
++             count = int((targets != -100).sum().item())
++             if count == 0:
++                 return 0.0
++             right += int((model(inputs).argmax(-1) == targets).sum().item())
++             total += count

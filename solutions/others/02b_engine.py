@@ -76,7 +76,10 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, allow_unused=Fa
 def retain_grad(self):
     hooks = self.function.hooks or [] if self.function else [Keeper(None)]
     if not any(isinstance(hook, Keeper) for hook in hooks):
-        self.register_hook(Keeper(weakref.ref(self)))
+        keeper = Keeper(weakref.ref(self))
+        self.register_hook(keeper)
+        if self.function:
+            vars(self.function)["retained"] = keeper
 
 
 class Keeper:
