@@ -166,13 +166,13 @@ def draw_shares(parts: Mapping[str, int]) -> Described:
 def draw_network(rows: Any) -> Described:
     """Nodes one below the other: what each reads, its operator, what it makes. `rows` holds such triples."""
     rows = list(rows)
-    figure, ax = plt.subplots(figsize=(7.2, 0.36 * len(rows) + 0.3), layout="constrained")
+    figure, ax = plt.subplots(figsize=(6.4, 0.36 * len(rows) + 0.3), layout="constrained")
     for y, (reads, op, makes) in enumerate(rows):
         ax.add_patch(Rectangle((0.36, y - 0.36), 0.3, 0.72, fc=PALE, ec=BLUE))
         ax.text(0.51, y, op, ha="center", va="center", fontsize=9, color=INK)
         ax.text(0.34, y, f"{reads} →", ha="right", va="center", fontsize=8, color=INK, family="monospace")
         ax.text(0.68, y, f"→ {makes}", ha="left", va="center", fontsize=8, color=INK, family="monospace")
-    ax.set(xlim=(-0.25, 0.9), ylim=(len(rows) - 0.4, -0.6))
+    ax.set(xlim=(0.16, 0.86), ylim=(len(rows) - 0.4, -0.6))
     ax.axis("off")
     return described(figure, "; ".join(f"{op} reads {reads} and makes {makes}" for reads, op, makes in rows))
 

@@ -54,8 +54,8 @@ def draw_fields(fields: Mapping[str, Any]) -> None:
 
 def draw_digits(images: Sequence[Any], titles: Sequence[object] | None = None, columns: int = 12) -> None:
     """Images of 8 x 8 pixels, `columns` in a row."""
-    rows, height = len(images) // columns, 2.6 / 3 if titles else 1.2
-    _, axes = plt.subplots(rows, columns, figsize=(8, rows * height))
+    rows, height = len(images) // columns, max(2.6 / 3, 6.9 / columns) if titles else 1.2
+    _, axes = plt.subplots(rows, columns, figsize=(8, rows * height), layout="constrained")
     for ax, image, title in zip(axes.flat, images, titles or [""] * len(images)):
         _show_digit(ax, image, title)
     plt.show()
