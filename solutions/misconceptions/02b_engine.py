@@ -57,6 +57,29 @@ def longest_queue(root):
 -         for node in heappop(queue)[1].inputs:
 +         for node in f.inputs:
 
+# %% exercise=2.10 hint="You take out what was put in last. The newest is another: it has the largest serial number, however long it has waited."
+-     return n, 2
++     return 2, 2
+
+-     queue, met, longest = [(-root.serial, root)], {root}, 0
++     queue, met, longest = [root], {root}, 0
+
+-         for node in heappop(queue)[1].inputs:
++         for node in queue.pop().inputs:
+
+-                 heappush(queue, (-node.serial, node))
++                 queue.append(node)
+
+# %% exercise=2.10 hint="You take out what was put in last. The newest is another: it has the largest serial number, however long it has waited."
+-     queue, met, longest = [(-root.serial, root)], {root}, 0
++     queue, met, longest = [root], {root}, 0
+
+-         for node in heappop(queue)[1].inputs:
++         for node in queue.pop().inputs:
+
+-                 heappush(queue, (-node.serial, node))
++                 queue.append(node)
+
 # %% exercise=2.11 hint="`+=` writes into the array that was told first, which may belong to somebody else too. Make a new array for the sum."
 -                 grads[node] = grads[node] + dx if node in grads else dx  # not +=: others may have the array
 +                 if node in grads:
@@ -446,6 +469,14 @@ def clip_to(limit):
 # %% exercise=2.17 hint="You add up the absolute values. The length is the root of the sum of the squares: (3, 4) is 5 long, not 7."
 -         length = gradient.square().sum().sqrt().item()
 +         length = gradient.abs().sum().item()
+
+# %% exercise=2.17 hint="Of a gradient with two axes `tolist()` gives a list of rows, and a row is no number. The length takes all numbers, however many axes there are."
+-         length = gradient.square().sum().sqrt().item()
++         length = sum(number * number for number in gradient.tolist()) ** 0.5
+
+# %% exercise=2.17 hint="Of a gradient with two axes `tolist()` gives a list of rows, and a row is no number. The length takes all numbers, however many axes there are."
+-         length = gradient.square().sum().sqrt().item()
++         length = sum(number**2 for number in gradient.tolist()) ** 0.5
 
 # %% exercise=2.18 hint="Nothing is saved: this is the function as it was. Make one operation of it that computes the rest again."
 def checkpoint(func, *inputs):

@@ -136,3 +136,11 @@ def max_pool_backward(grad: Array, winner: Array, taps: list[Any], out: Array) -
     """Add each of `grad` to the place in `out`, the padded image, whose tap won that window."""
     for i, tap in enumerate(taps):
         out[tap] += grad[winner == i]
+
+# %% exercise=3.8 hint="Where a place stands twice among the indices in the brackets, NumPy writes it once: all shares but the last are lost, with += too. Which places won more than one window?"
+-     for i, tap in enumerate(taps):
+-         out[tap] += grad * (winner == i)
++     places = np.arange(out.size).reshape(out.shape)
++     places = np.stack([places[tap] for tap in taps])
++     won = np.take_along_axis(places, winner[None].astype(np.int64), axis=0)[0]
++     out.reshape(-1)[won] += grad

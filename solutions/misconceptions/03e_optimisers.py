@@ -75,6 +75,16 @@ def nesterov(grad, velocity, momentum):
 -     return grad + momentum * velocity  # a look ahead: where momentum will have carried us
 +     return direction
 
+# %% exercise=3.21 hint="`grad.size` counts all numbers, but of a matrix `velocity[i]` is a whole row. Does the formula need a loop at all?"
+-     velocity *= momentum
+-     velocity += grad
+-     return grad + momentum * velocity  # a look ahead: where momentum will have carried us
++     direction = np.empty_like(grad)
++     for i in range(grad.size):
++         velocity[i] = momentum * velocity[i] + grad[i]
++         direction[i] = grad[i] + momentum * velocity[i]
++     return direction
+
 # %% exercise=3.22 hint="beta alone is raised to the power of the step: 1 - beta ** step, and not (1 - beta) ** step. In step 1 the two are the same."
 -     root = math.sqrt(1 - betas[1] ** step)
 -     return lr * root / (1 - betas[0] ** step), eps * root
@@ -223,6 +233,10 @@ def bias_corrected(lr, betas, eps, step):
 -         return initial * (step + 1) / (self.warmup + 1)
 +         return self.min_lr + (initial - self.min_lr) * (step + 1) / (self.warmup + 1)
 
+# %% exercise=3.23 hint="Your fall is at its end in step T - 1, one too early: T - w points have one interval less between them. How many steps are there from w to T?"
+-     part = min(step - self.warmup, self.total - self.warmup) / (self.total - self.warmup)
++     part = min((step - self.warmup) / (self.total - self.warmup - 1), 1)
+
 # %% exercise=3.24 hint="Each gradient is clipped by its own length, which turns the direction. One length, one factor, for all."
 def clip_grad_norm_(parameters, max_norm):
     parameters = _listed(parameters)
@@ -289,6 +303,10 @@ def clip_grad_norm_(parameters, max_norm):
           for grad in grads:
 -             grad.data *= scale
 +             grad.data *= max_norm / norm
+
+# %% exercise=3.24 hint="You ask the first parameter's gradient for the dtype, and that one may be None. Which gradients are sure to be there?"
+-     return Tensor(norm, grads[0].dtype if grads else np.float32)
++     return Tensor(norm, parameters[0].grad.dtype if parameters else np.float32)
 
 # %% exercise=3.25 hint="This is still the given code: the mean that you return has been divided, and the next step goes on from that. Return the plain running mean."
 def adamw(x, grad, mean, square, step, lr, betas, eps, decay):

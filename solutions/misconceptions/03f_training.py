@@ -847,6 +847,23 @@ def accumulate(model, loss, batches):
 +             if p.grad is not None:
 +                 p.grad = p.grad / max(targets, 1)
 
+# %% exercise=3.35 hint="Your second walk through `batches` finds nothing where it is a generator: that can be walked through only once. What has to be known before the first backward, and what only at the end?"
+-     loss_sum, targets = 0.0, 0
+-     for batch in batches:
+-         total, count = loss(model, batch)
+-         total.backward()
+-         loss_sum, targets = loss_sum + total.item(), targets + count
+-     for p in model.parameters():
+-         if p.grad is not None:
+-             p.grad = p.grad / max(targets, 1)
+-     return loss_sum / max(targets, 1)
++     targets, mean = sum(loss(model, batch)[1] for batch in batches), 0.0
++     for batch in batches:
++         part = loss(model, batch)[0] / targets
++         part.backward()
++         mean += part.item()
++     return mean
+
 # %% exercise=3.34 hint="`confusion[a, b] += 1` counts a pair once that comes twice: `np.add.at` adds for each."
 def report(model: Module, batches: list[Batch], classes: int) -> tuple[float, float, np.ndarray]:
     """Mean loss, accuracy and confusion matrix."""

@@ -152,6 +152,14 @@ def next_token_pairs(tokens, prompt=1):
 +         x += self.attn(self.ln_1(x), cache)
 +         x += self.mlp(self.ln_2(x))
 
+# %% exercise=6.15 hint="The numbers are right, but what you return has no history: no gradient finds its way back. Look where the graph ends, at `.data` and at each new Tensor."
+-         x = x + self.attn(self.ln_1(x), cache)  # the norm is inside the branch: the stream runs through
+-         x = x + self.mlp(self.ln_2(x))
+-         return x
++         stream = x.data + self.attn(self.ln_1(x), cache).data
++         stream = stream + self.mlp(self.ln_2(Tensor(stream))).data
++         return Tensor(stream)
+
 # %% exercise=6.16 hint="Everything decays. Norms, biases and embeddings do not: they need a group with weight_decay=0.0."
 -     named = dict(self.named_parameters())
 -     decay = {n for n, p in named.items() if p.ndim == 2 and not n.endswith(("wte.weight", "wpe.weight"))}

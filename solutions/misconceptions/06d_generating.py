@@ -389,6 +389,20 @@ def probabilities(scores, top_k=None, top_p=None):
 -             if idx.shape[1] <= self.block_size:
 +             if fits:
 
+# %% exercise=6.23 hint="A model returns two things, the scores and the loss. You index the pair: take it apart first."
+-                 x = self.transformer(idx[:, caches[0].length :], caches)
++                 logits = self(idx[:, caches[0].length :], caches=caches)
+
+-                 x = self.transformer(idx[:, -self.block_size :])
+-             logits = self.lm_head(x[:, -1])  # (B, V): of the last position, the others were asked before
+-             token = choose(logits, temperature, do_sample, top_k, top_p, generator)
++                 logits = self(idx[:, -self.block_size :])
++             token = choose(logits[:, -1], temperature, do_sample, top_k, top_p, generator)
+
+# %% exercise=6.23 hint="You ask whether the cache has room, and an empty one has, however long the prompt is. What must be short enough to go through the model as a whole?"
+-             if idx.shape[1] <= self.block_size:
++             if caches[0].length < self.block_size:
+
 # %% exercise=6.24 hint="Off by one: what comes after the last token of `idx` is said by the row of that token, number T - 1."
 -     says = logits[:, idx.shape[1] - 1 :].argmax(-1)  # (1, n + 1)
 -     agreed = 0

@@ -156,6 +156,10 @@
 -     return (a**steps * (b * C)).sum(-1).real  # (L, E, N) summed to (L, E)
 +     return ((a**steps).real * (b * C).real).sum(-1)
 
+# %% exercise=7.3 hint="You take a conjugate, as an inner product of complex vectors does. Look at the formula: which of its factors is conjugated?"
+-     return (a**steps * (b * C)).sum(-1).real  # (L, E, N) summed to (L, E)
++     return (a**steps * (b * C.conj())).sum(-1).real
+
 # %% exercise=7.4 hint="The ring still has T places: what runs out at the end comes in at the beginning. It needs T + L - 1."
 -     n = 1 << (time + kernel.shape[-2] - 2).bit_length()  # a power of two, at least T + L - 1
 +     n = max(time, kernel.shape[-2])

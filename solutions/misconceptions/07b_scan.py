@@ -229,3 +229,14 @@ def sample_backward(dy, x, delta, A, B, C, carried, size):
 # %% exercise=7.8 hint="From the second chunk on you read the states with the C of the first: take each chunk's own part of C."
 -         y[now] = (h * C[now][:, None, :]).sum(2)  # (T, E, N) times (T, 1, N), summed over N: eq. 2b
 +         y[now] = (h * C[: len(h)][:, None, :]).sum(2)
+
+# %% exercise=7.8 hint="Your chunks are of nearly one length, as np.array_split makes them. How many tokens has a chunk, and which one alone may have fewer?"
+-     starts = range(0, len(x), size)
+-     y, carried = np.empty_like(x), np.empty((len(starts) + 1, *A.shape), x.dtype)
++     parts = np.array_split(np.arange(len(x)), -(-len(x) // size))
++     y, carried = np.empty_like(x), np.empty((len(parts) + 1, *A.shape), x.dtype)
+
+-     for i, start in enumerate(starts):
+-         now = slice(start, start + size)
++     for i, part in enumerate(parts):
++         now = slice(part[0], part[-1] + 1)

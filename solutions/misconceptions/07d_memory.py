@@ -315,6 +315,10 @@
 -     mamba = mamba_layers * 2 * width * (N + K - 1)
 +     mamba = gpt_layers * 2 * width * (N + K - 1)
 
+# %% exercise=7.16 hint="Your length is that of one layer of each. That holds where both have as many layers: have they?"
+-     return tokens * each, mamba, mamba // each + 1
++     return tokens * each, mamba, (N + K - 1) + 1
+
 # %% exercise=7.17 hint="One token too few: `new` of them come behind the first one, which was given."
 -         for _ in range(new):
 +         for _ in range(new - 1):
@@ -326,6 +330,10 @@
 # %% exercise=7.20 hint="D x is added twice: `selective_scan` does so already, where it is given D."
 -     return self.out_proj(y * F.silu(gate))
 +     return self.out_proj((y + self.D * x) * F.silu(gate))
+
+# %% exercise=7.20 hint="The window has the right numbers in the wrong places: reshape counts the same memory off anew, and exchanges no axes. Which axis of the window is time?"
+-     window[:] = seen.data[:, seen.shape[1] - before :].swapaxes(1, 2)  # [-0:] would be all of it
++     window[:] = seen.data[:, seen.shape[1] - before :].reshape(window.shape)
 
 # %% exercise=7.18 hint="The convolution may have no bias: then `conv1d.bias` is None, and nothing is added."
 @add_to(MambaBlock)
