@@ -111,7 +111,8 @@ def launched(name: str) -> Iterator[None]:
             arrays = [one for one in args if isinstance(one, cp.ndarray)]
             after = _outputs(args, report.outputs, few=0)
             written = [one for one in after if one]
-            given = [packed(cp.asnumpy(old)) for old, new in zip(arrays, after) if not new and old.dtype == "f4"]
+            left = [cp.asnumpy(old) for old, new in zip(arrays, after) if not new and old.dtype == np.float32]
+            given = [packed(one) for one in left]
             most = int(report.bytes_by_thread.max())
             counts = report.bytes_moved, most, int(not report.ok)
             sizes = [np.atleast_1d(each).tolist() for each in (grid, block)]

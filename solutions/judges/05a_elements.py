@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ def _launches(expected: Any, got: Any) -> tuple[str | None, int, int]:
     most = max((right for *_, right, _, _ in wanted), default=0)
     if any(each > MANY * most for _, each, _ in counts):
         return "one thread does much of the work: share it among the threads", moved, best
-    if not among([each for *_, arrays in wanted for each in written(arrays)], sum(made, [])):
+    if not among([each for *_, arrays in wanted for each in written(arrays)], chain(*made)):
         return "the right numbers are not among those that your kernels wrote", moved, best
     known = [each for *_, arrays, _, _, _, _ in wanted for each in written(arrays)]
     for arrays, results in zip(given, made):

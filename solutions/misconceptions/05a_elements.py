@@ -103,6 +103,17 @@ class HypotKernels:
         share = dz / cp.where(z == 0, 1, z)
         return share * x, share * y
 
+# %% exercise=5.4 hint="The array module works it out, and your kernel copies the result. Give it x and y, and let it work out the rest."
+-         x, y, z = cp.ascontiguousarray(x), cp.ascontiguousarray(y), cp.empty(x.shape, np.float32)
++         done, z = cp.ascontiguousarray(cp.sqrt(x * x + y * y)), cp.empty(x.shape, np.float32)
++         x, y = cp.ascontiguousarray(x), cp.ascontiguousarray(y)
+
+-             hypot_forward((blocks(x.size),), (THREADS,), (x, y, z, np.int32(x.size)))
++             hypot_forward((blocks(x.size),), (THREADS,), (done, y, z, np.int32(x.size)))
+
+-     if (i < n) z[i] = sqrtf(x[i] * x[i] + y[i] * y[i]);
++     if (i < n) z[i] = x[i] + 0.0f * y[i];
+
 # %% exercise=5.4 hint="One block, one thread: your kernel works, but a single thread walks through all numbers. Launch a thread for each."
 HYPOT = """
 extern "C" __global__ void hypot_forward(const float* x, const float* y, float* z, int n) {
