@@ -47,3 +47,11 @@ def conflicts(words):
     banks = [word % 32 for word in words]
     busiest = max(set(banks), key=banks.count)
     return len({word for word in words if word % 32 == busiest}) - 1
+
+# %% exercise=4.9 hint="Banks are counted in words, and `words` are words already: their number modulo 32, without the 4 bytes."
+-         queues[word % 32].add(word)
++         queues[word // 4 % 32].add(word)
+
+# %% exercise=4.9 hint="Banks are counted in words, and `words` are words already: their number modulo 32, without the 4 bytes."
+-         queues[word % 32].add(word)
++         queues[word // 4 % 32].add(word // 4)

@@ -291,6 +291,19 @@ extern "C" __global__ void product(const float* A, const float* B, float* C, int
 -         a[ty][tx] = row < m && start + tx < k ? A[row * k + start + tx] : 0.0f;
 +         a[ty][tx] = start + tx < k ? A[row * k + start + tx] : 0.0f;
 
+// %% exercise=4.21 hint="You ask whether a place lies in the memory, not whether it lies in the matrix: behind the last column of a row comes the next row. Where does the thread with col = n read and write?"
+-         a[ty][tx] = row < m && start + tx < k ? A[row * k + start + tx] : 0.0f;
+-         b[ty][tx] = start + ty < k && col < n ? B[(start + ty) * n + col] : 0.0f;
++         a[ty][tx] = row * k + start + tx < m * k ? A[row * k + start + tx] : 0.0f;
++         b[ty][tx] = (start + ty) * n + col < k * n ? B[(start + ty) * n + col] : 0.0f;
+
+-     if (row < m && col < n) C[row * n + col] = sum;
++     if (row * n + col < m * n) C[row * n + col] = sum;
+
+// %% exercise=4.21 hint="You ask whether a place lies in the memory, not whether it lies in the matrix: behind the last column of a row comes the next row. Where does the thread with col = n read and write?"
+-     if (row < m && col < n) C[row * n + col] = sum;
++     if (row * n + col < m * n) C[row * n + col] = sum;
+
 // %% exercise=4.22 hint="Right, but 16 lanes go down a column of a tile that is 16 wide, and meet in two banks. One column more, and they part."
 -     __shared__ float a[TILE][TILE], b[TILE][TILE + 1];
 +     __shared__ float a[TILE][TILE], b[TILE][TILE];

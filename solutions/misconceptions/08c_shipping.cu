@@ -31,3 +31,17 @@
 
 -     for (int c = threadIdx.x; c < columns; c += blockDim.x) dx[c] = y[c] * (grad[c * column_stride] - dot);
 +     for (int c = threadIdx.x; c < columns; c += 32) dx[c] = y[c] * (grad[c * column_stride] - dot);
+
+// %% exercise=8.21 hint="What you keep from the first loop is the last column that the thread has read, and in a long row a thread has several. Whose numbers does the second loop need each time?"
+-     float dot = 0.0f;
+-     for (int c = threadIdx.x; c < columns; c += blockDim.x) dot += grad[c * column_stride] * y[c];
+-     dot = block_sum(dot);
+-     for (int c = threadIdx.x; c < columns; c += blockDim.x) dx[c] = y[c] * (grad[c * column_stride] - dot);
++     float dot = 0.0f, g = 0.0f, p = 0.0f;
++     for (int c = threadIdx.x; c < columns; c += blockDim.x) {
++         g = grad[c * column_stride];
++         p = y[c];
++         dot += g * p;
++     }
++     dot = block_sum(dot);
++     for (int c = threadIdx.x; c < columns; c += blockDim.x) dx[c] = p * (g - dot);

@@ -64,6 +64,10 @@
 -             key = type(node.f), frozen(vars(node.f)), reads, _ids(new.controls)
 +             key = type(node.f), frozen(vars(node.f)), _ids(new.inputs), _ids(new.controls), versions.get(None)
 
+# %% exercise=9.13 hint="You note that a variable was assigned, but not how often: reads behind the first assignment and behind the second get one name. What would tell them apart?"
+-             versions[v] = versions.get(v, 0) + 1
++             versions[v] = 1
+
 # %% exercise=9.14 hint="If a sum stands between two that you join, its loop waits for itself. Look for a way through a third unit first, and follow what each unit needs to the end: the way may lead through several."
 -             if there is not None and alike and there != here and not detour(there, here):
 +             if there is not None and alike and there != here:
