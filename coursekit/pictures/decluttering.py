@@ -83,13 +83,16 @@ def _tiles(title: str, graph: Any, most: int, columns: int = 10) -> Described:
 def draw_laid_out(program: Any, title: str = "") -> Described:
     """Where each piece of a program's memory lies while it lives: addresses over lines of the program."""
     figure, ax = plt.subplots(figsize=(7.4, 3.0), layout="constrained")
-    for i, (start, size, first, last, _) in enumerate(program.places):
+    for i, (start, size, first, last, owner) in enumerate(program.places):
         colour = (BLUE, ORANGE, PALE, GREY)[i % 4]
         ax.add_patch(Rectangle((first, start / 1024), last - first + 1, size / 1024, facecolor=colour,
                                edgecolor="white", linewidth=0.6))  # fmt: skip
+        if size > 0.08 * program.bytes:
+            ax.text((first + last + 1) / 2, (start + size / 2) / 1024, owner, ha="center", va="center",
+                    fontsize=8, color="white" if colour in (BLUE, ORANGE) else INK)  # fmt: skip
     end = max((last for *_, last, _ in program.places), default=0) + 1
     ax.axhline(program.live_bytes / 1024, color=INK, linewidth=1, linestyle="--")
-    ax.set(xlim=(0, end), ylim=(0, 1.12 * program.bytes / 1024), xlabel="line of the program", ylabel="kB")
+    ax.set(xlim=(0, end), ylim=(0, 1.12 * program.bytes / 1024), xlabel="line of the program", ylabel="KiB")
     ax.set_title(title or f"{len(program.places)} pieces in {program.bytes:,} bytes", fontsize=10)
     return described(
         figure,
