@@ -38,6 +38,8 @@ def draw_passes(programs: Mapping[str, Sequence[Any]], by_hand: Collection[str])
     for k, (title, program) in enumerate(programs.items()):
         left = {node.name for node in programs[names[k + 1]]} if k + 1 < len(names) else None
         frames.append(_program(title, program, first, places, by_hand, left))
+    if len(frames) == 1:  # nothing to step through
+        return frames[0]
     return stepper(frames, "pass", "the pass after which the program is shown", still=frames[0])
 
 
@@ -71,7 +73,7 @@ def _program(
     there = {node.name: node for node in program}
     rows = [y for _, y in places.values()]
     wide, high = max(x for x, _ in places.values()) + 1, max(rows) - min(rows) + 2
-    figure, ax = plt.subplots(figsize=(0.36 * wide, 0.36 * high + 0.5))
+    figure, ax = plt.subplots(figsize=(0.42 * wide, 0.42 * high + 0.5))
     for node in program:
         for x in node.inputs:
             if x.name in places:
@@ -86,7 +88,8 @@ def _program(
         fill = PALE if node.name in by_hand else palette.SAND[0]
         edge = RED if going else (BLUE if node.name in by_hand else ORANGE)
         ax.add_patch(Circle((x, y), 0.4, fc=fill, ec=edge, lw=2.4 if going else 1.2, zorder=2))
-        ax.text(x, y, _sign(now), ha="center", va="center", size=7, color=INK, zorder=3)
+        sign = _sign(now)
+        ax.text(x, y, sign, ha="center", va="center", size=9 if len(sign) < 3 else 7, color=INK, zorder=3)
     ax.set(xlim=(0.2, wide), ylim=(min(rows) - 0.8, max(rows) + 0.8), aspect="equal")
     ax.set_title(f"{title}: {len(program)} nodes", loc="left", fontsize=11, color=INK)
     ax.axis("off")
@@ -110,8 +113,10 @@ def draw_blocks(rows: Sequence[int], seconds: Sequence[float], whole: float) -> 
     ax.axhline(1e3 * whole, color=GREY, linestyle="--", label="one operation after the other")
     ax.plot(rows, [1e3 * t for t in seconds], "o-", color=BLUE, label="all operations, block by block")
     ax.set_xscale("log", base=2)
-    ax.set(xlabel="rows in a block", ylabel="milliseconds", ylim=(0, None))
-    ax.set_xticks(rows, [str(n) for n in rows])
+    ax.set_yscale("log", base=2)
+    ax.set(xlabel="rows in a block", ylabel="milliseconds")
+    ax.set_xticks(rows, [f"{n:,}" for n in rows])
+    ax.yaxis.set_major_formatter("{x:g}")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False)
     told = ", ".join(f"{1e3 * t:.3g} at {n}" for n, t in zip(rows, seconds))

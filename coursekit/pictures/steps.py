@@ -198,7 +198,9 @@ def draw_both(curves: Mapping[str, Sequence[float]]) -> Described:
     figure, ax = plt.subplots(figsize=(5.6, 2.6), layout="constrained")
     for (name, values), style, colour in zip(curves.items(), ("-", "o"), (GREY, BLUE)):
         ax.plot(range(1, len(values) + 1), values, style, color=colour, label=name, mfc="none", ms=8)
-    ax.set(xlabel="step", ylabel="loss", ylim=(0, None), xticks=range(0, len(values) + 1, 5))
+    top = 1.1 * max(max(values) for values in curves.values())
+    ax.set(xlabel="step", ylabel="loss", ylim=(0, top), xticks=range(0, len(values) + 1, 5))
+    ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False)
     told = "; ".join(f"{name}: " + ", ".join(f"{v:.2f}" for v in values) for name, values in curves.items())
     return described(figure, f"Losses over steps. {told}")
