@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from coursekit.grading.compare import difference
+from coursekit.grading.compare import difference, telling
 from coursekit.grading.plain import floats, items
 
 FAR = 6.5  # standard errors: by chance once in ten thousand million draws
@@ -88,9 +88,13 @@ def _shapes(model: Any) -> list[Any]:
     return [[items(each)[0], len(floats(items(each)[1]))] for each in items(model)]
 
 
+@telling
 def judge_bank_hidden(name: str, expected: Any, got: Any) -> str | None:
     """The balances, by the recurrence with what the program says."""
-    return _balances(expected, got)[0]
+    message = _balances(expected, got)[0]
+    if message and "lists are read" in name:  # at once they were right
+        return "a list that one token got says something else after the others were asked"
+    return message
 
 
 def judge_bank_hidden_2(name: str, expected: Any, got: Any) -> str | None:

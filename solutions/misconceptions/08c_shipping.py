@@ -124,3 +124,10 @@
 # %% exercise=8.15 hint="abi3 promises newer versions of Python 3, not 4: the first numbers have to be equal."
 -     return built[0] == python[0] and (built <= python if abi == "abi3" else built == python)
 +     return built <= python if abi == "abi3" else built == python
+
+# %% exercise=8.19 hint="You read the whole memory as elements and count in these. An offset counts bytes, and elements may begin between two of yours."
+-     return np.ndarray(description["shape"], dtype, memory, description["byte_offset"], strides)
++     numbers = memory.view(dtype)[description["byte_offset"] // dtype.itemsize :]
++     if strides is None:
++         return numbers[: int(np.prod(description["shape"]))].reshape(description["shape"])
++     return np.lib.stride_tricks.as_strided(numbers, description["shape"], strides)

@@ -112,3 +112,8 @@
 -         slope, rest = divmod(values[1] - one, lengths[1] - lengths[0])
 +         slope = (values[1] - one) / (lengths[1] - lengths[0])
 +         rest = slope % 1
+
+# %% exercise=9.19 hint="zip stops at the shorter of two lists: a node that reads one input more than the other, the rest alike, is the same for you."
+-         same = type(a.f) is type(b.f) and frozen(vars(a.f)) == frozen(vars(b.f)) and wires[0] == wires[1]
++         alike = all(places[x] == places[y] for x, y in zip(a.inputs, b.inputs))
++         same = type(a.f) is type(b.f) and frozen(vars(a.f)) == frozen(vars(b.f)) and alike
