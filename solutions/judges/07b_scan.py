@@ -44,7 +44,7 @@ def _made_of(expected: list[list[int]], got: list[list[int]]) -> str | None:
 def judge_forward_hidden_2(name: str, expected: Any, got: Any) -> str | None:
     """Values as the reference has them, from the states of one chunk after the other."""
     if name == "bytes at a time":
-        return _bytes(expected, got, lambda t, e, n, size: t * e + (t // size + 2) * n * e, 0.5)
+        return _bytes(expected, got, lambda t, e, n, size: t * e + (t // size + 2) * n * e)
     if name != "a chunk at a time":
         return difference(expected, got, 1e-9)
     try:
@@ -59,12 +59,12 @@ def judge_forward_hidden_2(name: str, expected: Any, got: Any) -> str | None:
 def judge_backward_hidden_2(name: str, expected: Any, got: Any) -> str | None:
     """Values as the reference has them, from the states of one chunk after the other."""
     if name == "bytes at a time":
-        return _bytes(expected, got, lambda t, e, n, size: 2 * t * (e + n) + n * e, 1)
+        return _bytes(expected, got, lambda t, e, n, size: 2 * t * (e + n) + n * e)
     return difference(expected, got, 1e-9)
 
 
-def _bytes(expected: Any, got: Any, returned: Callable[[int, int, int, int], int], part: float) -> str | None:
-    """Whether room for twice what is `returned`, and for a `part` of all states, was enough."""
+def _bytes(expected: Any, got: Any, returned: Callable[[int, int, int, int], int]) -> str | None:
+    """Whether room for twice what is `returned`, and for half of all states, was enough."""
     try:
         t, e, n, size = (int(number["int"]) for number in items(items(expected)[1]))
         peak = int(items(got)[0]["int"])
@@ -73,7 +73,7 @@ def _bytes(expected: Any, got: Any, returned: Callable[[int, int, int, int], int
     back, states = EACH * returned(t, e, n, size), EACH * t * n * e
     if peak < EACH * t * e:
         return "fewer bytes than what is returned takes"
-    if peak > 2 * back + part * states:
+    if peak > 2 * back + states / 2:
         chunk = EACH * size * n * e
         return f"too much lives at a time: the states of a chunk are {chunk:,} bytes, all states {states:,}"
     return None
