@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from coursekit.grading import sharing
 from coursekit.grading.answer import Answer, named
 
 ARRAYS = ("np", "numpy", "cp", "xp", "torch", "t")  # modules: np.sort gives back what x.sort changes
@@ -357,4 +358,5 @@ RULES: tuple[Callable[[Answer], Iterator[str]], ...] = (
     one_for_all_objects,
     changed_while_walked, a_view_kept, filled_from_nothing, larger_set, looked_up_late, counted_for_itself,
     nothing_kept, names_of_the_engine, saved_alone, braces_without_f, chained_in_c,
+    *sharing.RULES,
 )  # fmt: skip

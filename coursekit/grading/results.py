@@ -215,10 +215,13 @@ class Measure:
         if exercise.cuda:
             both = [(self.reference[one.grade_id], one) for one in shown if one.grade_id in self.reference]
             said = of_kernels(both, answer, exercise.reference, own=self.own)
-        said = said or diagnosis([] if exercise.cuda and reported(both) else pairs, own=self.own)
-        said = said or diagnosis(self._pairs(shown, free=True), own=self.own, places=False) or ""
-        stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
         why = habit(answer)
+        of_values = [] if exercise.cuda and reported(both) else pairs
+        said = said or diagnosis(of_values, own=self.own, lost=not why)
+        said = (
+            said or diagnosis(self._pairs(shown, free=True), own=self.own, places=False, lost=not why) or ""
+        )
+        stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
         if not why and (not said or said.startswith(PLACES)):  # why it stopped tells more than where
             late = any(cell.status == "timeout" for cell in shown)
             why = (stopped and self._of_error(stopped, answer)) or explained(quoted, answer)
