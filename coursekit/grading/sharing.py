@@ -67,8 +67,8 @@ def walked_twice(answer: Answer) -> Iterator[str]:
             walks = [one for one in loops if _walks(one, name)]
             if len(walks) > 1 and not stored:
                 yield (
-                    f"`{name}` is walked through twice, and may be a generator, which the first walk uses up: "
-                    "the second finds nothing. Walk once, or make a list of it first."
+                    f"`{name}` is walked through twice, and may be a generator, which the first walk uses "
+                    "up: the second finds nothing. Walk once, or make a list of it first."
                 )
 
 
@@ -129,8 +129,8 @@ def one_result_for_all(answer: Answer) -> Iterator[str]:
     """A list or array made once, filled anew in each call, and given back each time."""
     for one, where in (*_buffers_of_the_module(answer), *_buffers_of_objects(answer)):
         yield (
-            f"{named(one)} gives back the same array or list in each call, made {where}: what an earlier call "
-            "gave is overwritten by the next. Make a new one in the call, or give back a copy."
+            f"{named(one)} gives back the same array or list in each call, made {where}: what an earlier "
+            "call gave is overwritten by the next. Make a new one in the call, or give back a copy."
         )
 
 
