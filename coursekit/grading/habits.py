@@ -34,6 +34,20 @@ def habit(source: str) -> str:
         return ""
 
 
+def conjugated(source: str, reference: str) -> str:
+    """A conjugate that the reference does without: of real numbers it changes nothing."""
+    name = re.compile(r"\b(conj|conjugate|vdot)\(")
+    if name.search(reference):
+        return ""
+    for one in Answer(source).nodes:
+        if isinstance(one, ast.Call) and name.search(f"{ast.unparse(one.func)}("):
+            return (
+                f"{named(one)} takes a conjugate, and that changes complex numbers alone: is it asked for? A "
+                "sum of products is one without it."
+            )
+    return ""
+
+
 def _assigned(answer: Answer) -> Iterator[ast.Assign]:
     return (node for node in answer.nodes if isinstance(node, ast.Assign))
 

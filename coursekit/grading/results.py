@@ -14,7 +14,7 @@ from coursekit.grading.compare import Judge, judged, share
 from coursekit.grading.diagnosis import diagnosis, pairs_of
 from coursekit.grading.errors import endless, explained
 from coursekit.grading.graphs import Graph, wrong_graph
-from coursekit.grading.habits import habit
+from coursekit.grading.habits import conjugated, habit
 from coursekit.grading.hints import Known, blames, helper_hint, hint, library_hint
 from coursekit.grading.model import CellRun, NotebookRun, Probe
 from coursekit.grading.pair import Inputs, Pair
@@ -220,6 +220,8 @@ class Measure:
             both = [(self.reference[one.grade_id], one) for one in shown if one.grade_id in self.reference]
             said = of_kernels(both, answer, exercise.reference, own=self.own)
         why = habit(answer)
+        if not why and len({pair.right for pair in pairs}) == 2:  # right in some cases, as real numbers are
+            why = conjugated(answer, exercise.reference)
         of_values = [] if exercise.cuda and reported(both) else pairs
         said = said or diagnosis(of_values, own=self.own, lost=not why)
         said = (

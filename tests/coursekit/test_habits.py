@@ -8,7 +8,7 @@ import pytest
 
 from coursekit.course import find_course
 from coursekit.grading.assemble import load_chapter
-from coursekit.grading.habits import habit
+from coursekit.grading.habits import conjugated, habit
 
 COURSE = find_course(Path(__file__).parent)
 SOLUTIONS = sorted(COURSE.solutions.glob("*.ipynb"))
@@ -107,6 +107,12 @@ def test_what_is_hardly_meant_is_named(answer: str, words: str) -> None:
 @pytest.mark.parametrize("answer", NOT_MEANT)
 def test_what_may_be_meant_is_not(answer: str) -> None:
     assert habit(answer) == ""
+
+
+def test_a_conjugate_is_named_where_the_reference_has_none() -> None:
+    assert "`np.conj(C)` takes a conjugate" in conjugated("y = (np.conj(C) * h).sum()", "y = (C * h).sum()")
+    assert "`np.vdot(C, h)` takes a conjugate" in conjugated("y = np.vdot(C, h)", "y = (C * h).sum()")
+    assert conjugated("y = np.conj(C)", "y = C.conj()") == conjugated("y = C", "y = C") == ""
 
 
 def test_long_and_deep_lines_break_nothing() -> None:
