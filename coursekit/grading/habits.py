@@ -36,11 +36,11 @@ def habit(source: str) -> str:
 
 def conjugated(source: str, reference: str) -> str:
     """A conjugate that the reference does without: of real numbers it changes nothing."""
-    name = re.compile(r"\b(conj|conjugate|vdot)\(")
-    if name.search(reference):
+    names = ("conj", "conjugate", "vdot")
+    if any(f"{name}(" in reference for name in names):
         return ""
     for one in Answer(source).nodes:
-        if isinstance(one, ast.Call) and name.search(f"{ast.unparse(one.func)}("):
+        if isinstance(one, ast.Call) and ast.unparse(one.func).split(".")[-1] in names:
             return (
                 f"{named(one)} takes a conjugate, and that changes complex numbers alone: is it asked for? A "
                 "sum of products is one without it."
