@@ -193,11 +193,14 @@ def where(pairs: Sequence[Pair]) -> str:
 # The diagnosis
 
 
-def diagnosis(pairs: Sequence[Pair], *, own: bool = True, places: bool = True) -> str | None:
+def diagnosis(
+    pairs: Sequence[Pair], *, own: bool = True, places: bool = True, lost: bool = True
+) -> str | None:
     """What a teacher would say who sees these values side by side; None where nothing is sure.
 
     It is a sentence on all wrong values, or on those of the first probe that a relation explains. Without
-    `places` it does not say where: other values than the reference's may be right too.
+    `places` it does not say where: other values than the reference's may be right too. Without `lost` it
+    does not ask about a 0 or an infinity: that is for where nothing else tells why.
     """
     wrong = [p for p in pairs if not p.right]
     if not wrong:
@@ -208,8 +211,8 @@ def diagnosis(pairs: Sequence[Pair], *, own: bool = True, places: bool = True) -
         for name, some in _parts(wrong):
             if (told := _related(some, alone=True)) and not _of_two_minds(told, wrong):
                 return _sentence(f"in {name}: {told}", place)
-    told = told or _lost(wrong)
-    if told is None and own:
+    told = told or (_lost(wrong) if lost else None)
+    if told is None and own and lost:
         told = next((f"in {name}: {words}" for name, some in _parts(wrong) if (words := _lost(some))), None)
     if told is None:
         return _sentence(place, "") if place else None

@@ -7,13 +7,24 @@ function that calls itself. They are a fixed list, filled with names and lines o
 from __future__ import annotations
 
 import ast
-import math
 import re
 from collections.abc import Callable
 
 from coursekit.grading.answer import Answer, named
 from coursekit.grading.c_errors import cuda
+from coursekit.grading.missing_errors import no_history, nothing_returned
 from coursekit.grading.name_errors import inherited, misspelt, not_in_class, rebound
+from coursekit.grading.shape_errors import (
+    axis_gone,
+    look_at,
+    matrix_sizes,
+    no_mask,
+    out_of_range,
+    reshaped,
+    several_results,
+    too_many_indices,
+    unpacked,
+)
 
 Rule = Callable[[str, Answer], str | None]
 
@@ -38,11 +49,6 @@ def endless(source: str) -> str:
     return f"Does {which} come to its end? In each turn something that it asks has to change."
 
 
-def _prints(function: ast.FunctionDef) -> bool:
-    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
-    return any(isinstance(one, ast.Name) and one.id == "print" for one in calls)
-
-
 def returned_in_a_loop(message: str, answer: Answer) -> str | None:
     """A `return` that every turn of a `for` reaches, so that there is but one: an indentation too far."""
     loops = [one for one in answer.nodes if isinstance(one, ast.For) and isinstance(one.body[-1], ast.Return)]
@@ -53,34 +59,7 @@ def returned_in_a_loop(message: str, answer: Answer) -> str | None:
     return f"`{line}` stands inside the loop and ends it in its first turn: does it belong behind the loop?"
 
 
-# None, types and operators
-
-
-_REDUCES = r"\b(sum|mean|max|min|amax|amin|std|var|prod|any|all|norm|argmax|argmin|dot|reduce)\("
-
-
-def nothing_returned(message: str, answer: Answer) -> str | None:
-    if "NoneType" not in message and "'None'" not in message:
-        return None
-    silent = answer.silent()
-    if silent is None:
-        gradient = (
-            answer.line_with(r"\.grad\.(data|copy|numpy|shape)\b") if "has no attribute" in message else ""
-        )
-        if gradient:
-            return (
-                f"`.grad` is None where no gradient has arrived, of what is frozen or not used: `{gradient}`"
-            )
-        in_place = answer.line_with(r"=\s*[\w.]+\.(append|sort|extend|reverse|add|update|insert|fill)\(")
-        if in_place:
-            return (
-                f"`{in_place}`: such a method changes its list and gives back None; call it on a "
-                "line of its own."
-            )
-        return "Something is None: an input that may be missing, or what a function without `return` gave?"
-    if _prints(silent):
-        return f"`{silent.name}` prints its result and gives back None: `return` it instead."
-    return f"`{silent.name}` has no `return`, so it gives back None."
+# Types and operators
 
 
 def compared_nodes(message: str, answer: Answer) -> str | None:
@@ -131,6 +110,34 @@ def list_for_array(message: str, answer: Answer) -> str | None:
     if re.search(r"list indices must be integers or slices, not tuple", message):
         return "A list of lists takes one index at a time, `x[i][j]`; `x[i, j]` is for arrays."
     return None
+
+
+def rows_of_a_list(message: str, answer: Answer) -> str | None:
+    """`for number in x.tolist()`, where x has two axes."""
+    if "can't multiply sequence by non-int of type 'list'" not in message:
+        return None
+    for one in answer.nodes:
+        if isinstance(one, ast.For | ast.comprehension) and re.search(
+            r"\.tolist\(\)$", ast.unparse(one.iter)
+        ):
+            return (
+                f"{named(one.iter)} gives numbers where there is one axis; of two it gives rows, and then "
+                f"{named(one.target)} is a list. Work with whole arrays, whatever their axes."
+            )
+    return None
+
+
+def one_name(message: str, answer: Answer) -> str | None:
+    """A fixed name for an array of a graph, in an answer that is asked more than once."""
+    keys = [key for one in answer.nodes if isinstance(one, ast.Dict) for key in one.keys]
+    texts = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+    text = next((text for text in texts if re.search(rf"\b{re.escape(text)}\b", message)), None)
+    if text is None:
+        return None
+    return (
+        f"`{text}` is one name in the whole graph: where your answer works twice, the second array takes the "
+        "first one's place. Make the name from one that is there once, such as the result's."
+    )
 
 
 def value_and_number(message: str, answer: Answer) -> str | None:
@@ -199,81 +206,6 @@ def arguments(message: str, answer: Answer) -> str | None:
     )
 
 
-def reshaped(message: str, answer: Answer) -> str | None:
-    found = re.search(r"cannot reshape array of size (\d+) into shape \(([\d,-]*)\)", message)
-    if not found:
-        return None
-    sizes = [int(n) for n in found[2].split(",") if n]
-    wants = "" if -1 in sizes else f", which has {math.prod(sizes)}"
-    return (
-        f"{found[1]} numbers are to get the shape ({found[2]}){wants}: is too much or too little taken, "
-        "or is it the shape of something else?" + _look_at(answer, r"reshape\(|\.shape = ")
-    )
-
-
-def matrix_sizes(message: str, answer: Answer) -> str | None:
-    if "mismatch in its core dimension" in message:
-        own = any(isinstance(node, ast.MatMult) for node in answer.nodes)
-        if not own and not re.search(r"\b(matmul|dot)\b", answer.source):
-            return (
-                "Below your lines two matrices are multiplied whose sizes do not fit: an array that you hand "
-                "on has other axes than what takes it expects."
-            )
-        return (
-            "`@` multiplies rows by columns: the last axis of the left must be as long as the "
-            "last but one of the right. Is one of them to be transposed?"
-        )
-    found = re.search(r"could not be broadcast together with shapes? \(([\d,]*)\) \(([\d,]*)\)", message)
-    if found:
-        left, right = ([int(n) for n in text.split(",") if n] for text in found.groups())
-        if half := _half_masked(answer):
-            return half
-        turned = answer.line_with(r"@ *[\w.]+\.T\b")
-        if turned and any(len(one) == 2 and one[0] == one[1] for one in (left, right)) and left != right:
-            return (
-                f"`{turned}` takes each row with each, so it is square. For each row with its own of the "
-                "other multiply number by number and sum along the last axis."
-            )
-        begins = left[: len(right)] == right or right[: len(left)] == left
-        if len(left) != len(right) and begins and answer.line_with(_REDUCES):
-            return (
-                f"Shapes ({found[1]}) and ({found[2]}) do not fit: a reduction has lost its "
-                "axis. `keepdims=True` keeps it, or `[:, None]` puts it back."
-            )
-        return (
-            f"Shapes ({found[1]}) and ({found[2]}) do not fit: axes are compared from the last, "
-            "and each pair must be equal or 1."
-        )
-    if "truth value of an array" in message:
-        return (
-            "An array is not one truth: `if`, `and` and `or` want one. Use `np.where`, `&`, "
-            "`|`, `np.maximum`, or `.any()`."
-        )
-    return None
-
-
-def _half_masked(answer: Answer) -> str | None:
-    """`out[winner == i] += grad`: places are chosen on one side alone."""
-    for one in answer.nodes:
-        if not isinstance(one, ast.Assign | ast.AugAssign):
-            continue
-        target = one.target if isinstance(one, ast.AugAssign) else one.targets[0]
-        masked = isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Compare)
-        by_a_mask = isinstance(one.value, ast.Subscript) and isinstance(one.value.slice, ast.Compare)
-        if by_a_mask and isinstance(target, ast.Subscript) and not masked:
-            return (
-                f"{named(one)}: a mask gives the chosen numbers in one row, and the left side has all of its "
-                "places; `np.where(mask, numbers, 0)` keeps the shape."
-            )
-        if isinstance(target, ast.Subscript) and masked and isinstance(one.value, ast.Name):
-            chosen = ast.unparse(target.slice)
-            return (
-                f"{named(one)}: on the left are only the places where `{chosen}`; take the same of the "
-                f"right, `{one.value.id}[{chosen}]`."
-            )
-    return None
-
-
 # Loops, recursion, syntax
 
 
@@ -322,31 +254,6 @@ def _asks_itself(one: ast.FunctionDef, node: ast.AST) -> bool:
     )
 
 
-def out_of_range(message: str, answer: Answer) -> str | None:
-    if found := re.search(r"index (-\d+) is out of bounds", message):
-        return (
-            f"The index {found[1]} counts from the end, and there are not so many: a number that stands for "
-            "something missing is no index. Leave such places out first."
-        )
-    if "out of range" in message or "out of bounds" in message:
-        line = answer.line_with(r"range\(.*\+ ?1\)|\[\w+ ?\+ ?1\]")
-        more = f" Look at `{line}`." if line else ""
-        return (
-            "An index is too large, or what it looks into too short, often by one: of n items the last has "
-            f"the number n - 1.{more}"
-        )
-    return None
-
-
-def axis_gone(message: str, answer: Answer) -> str | None:
-    if "out of bounds for array of dimension" in message:
-        return (
-            "An axis is named that is not there any more: each sum without `keepdims=True` "
-            "takes one away, and those behind it move up."
-        )
-    return None
-
-
 def too_early(message: str, answer: Answer) -> str | None:
     found = re.search(r"local variable '(\w+)'|^'(\w+)' is used before", message)
     if not found:
@@ -377,23 +284,6 @@ def not_implemented(message: str, answer: Answer) -> str | None:
     return None
 
 
-def unpacked(message: str, answer: Answer) -> str | None:
-    found = re.match(r"(not enough|too many) values to unpack \(expected (\d+)", message)
-    if not found:
-        return None
-    names = [
-        ast.unparse(target).strip("()")
-        for node in answer.nodes
-        for target in getattr(node, "targets", [getattr(node, "target", None)])
-        if isinstance(target, ast.Tuple) and len(target.elts) == int(found[2])
-    ]
-    where = f" at `{names[0]} = ...`" if len(set(names)) == 1 else ""
-    come = "fewer" if found[1] == "not enough" else "more"
-    return (
-        f"{found[2]} values are expected{where}, and {come} come: is it always that many, as axes of a shape?"
-    )
-
-
 def written_to(message: str, answer: Answer) -> str | None:
     if "is read-only" not in message:
         return None
@@ -418,24 +308,19 @@ def not_defined_there(message: str, answer: Answer) -> str | None:
         return None
     return (
         "A logarithm is taken of 0 or less, or a root of less than 0: can a number be rounded to 0 there, "
-        "as a small probability is?" + _look_at(answer, r"\b(log\w*|sqrt|acos|asin)\(")
+        "as a small probability is?" + look_at(answer, r"\b(log\w*|sqrt|acos|asin)\(")
     )
 
 
 def too_large(message: str, answer: Answer) -> str | None:
     return (
         "A number is beyond what a float can hold, as exp(1000) is: take something out before it grows."
-        + _look_at(answer, r"\b(exp|cosh|pow)\(|\*\*")
+        + look_at(answer, r"\b(exp|cosh|pow)\(|\*\*")
     )
 
 
-def _look_at(answer: Answer, pattern: str) -> str:
-    line = answer.line_with(pattern)
-    return f" Look at `{line}`." if line else ""
-
-
 def divided(message: str, answer: Answer) -> str | None:
-    more = _look_at(answer, r"(?<!/)/(?!/)|%|//")
+    more = look_at(answer, r"(?<!/)/(?!/)|%|//")
     return f"Something is divided by 0: is that the right number, and if so, what holds where it is 0?{more}"
 
 
@@ -481,15 +366,15 @@ IN_PYTHON = (
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "TypeError": (
-        caret, ampersand, compared_nodes, nothing_returned, list_for_array, arguments, value_and_number,
-        not_callable, not_indexed, returned_in_a_loop,
+        caret, ampersand, compared_nodes, nothing_returned, rows_of_a_list, list_for_array,
+        several_results, arguments, value_and_number, not_callable, not_indexed, returned_in_a_loop,
     ),
     "AttributeError": (nothing_returned, rebound, inherited, not_in_class, returned_in_a_loop),
     "NameError": (misspelt,),
     "NotImplementedError": (not_implemented,),
     "UnboundLocalError": (too_early,),
     "RecursionError": (itself,),
-    "IndexError": (returned_in_a_loop, out_of_range),
+    "IndexError": (returned_in_a_loop, too_many_indices, no_mask, out_of_range),
     "AxisError": (axis_gone,),
     "ValueError": (
         matrix_sizes, reshaped, axis_gone, unpacked, written_to, not_defined_there, returned_in_a_loop,
@@ -500,6 +385,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "ZeroDivisionError": (divided,),
     "SyntaxError": (syntax,),
     "IndentationError": (syntax,),
+    "RuntimeError": (no_history,),
+    "ModelError": (one_name,),
     "CompileError": (cuda,),
     "KernelFault": (given_kernel,),
 }  # fmt: skip

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from coursekit.grading import sharing
 from coursekit.grading.answer import Answer, named
 
 ARRAYS = ("np", "numpy", "cp", "xp", "torch", "t")  # modules: np.sort gives back what x.sort changes
@@ -31,6 +32,20 @@ def habit(source: str) -> str:
         return next((said for rule in RULES for said in rule(answer)), "")
     except RecursionError:  # an expression nested too deep to be written out
         return ""
+
+
+def conjugated(source: str, reference: str) -> str:
+    """A conjugate that the reference does without: of real numbers it changes nothing."""
+    names = ("conj", "conjugate", "vdot")
+    if any(f"{name}(" in reference for name in names):
+        return ""
+    for one in Answer(source).nodes:
+        if isinstance(one, ast.Call) and ast.unparse(one.func).split(".")[-1] in names:
+            return (
+                f"{named(one)} takes a conjugate, and that changes complex numbers alone: is it asked for? A "
+                "sum of products is one without it."
+            )
+    return ""
 
 
 def _assigned(answer: Answer) -> Iterator[ast.Assign]:
@@ -357,4 +372,5 @@ RULES: tuple[Callable[[Answer], Iterator[str]], ...] = (
     one_for_all_objects,
     changed_while_walked, a_view_kept, filled_from_nothing, larger_set, looked_up_late, counted_for_itself,
     nothing_kept, names_of_the_engine, saved_alone, braces_without_f, chained_in_c,
+    *sharing.RULES,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,15 +65,19 @@ def hint(
     knowns: Iterable[Known],
     right: Mapping[str, CellRun],
     judges: Mapping[str, Judge],
+    blamed: Callable[[Misconception], bool] = lambda one: True,
 ) -> str | None:
     """The hint of the misconception that shows what the `failed` tests of one exercise showed.
 
-    It explains all of them: one that explains some would be told to those who made another mistake. The same
-    values are preferred to the same words of a judge. Where the values of one test are the same, it is enough
+    It explains all of them: one that explains some would be told to those who made another mistake, and so
+    would one that `blamed` finds no ground for in the answer. The same values are preferred to the same words
+    of a judge. Where the values of one test are the same, it is enough
     that a judge refuses both in another, which counts what they cost. `right` is the reference.
     """
     best, most = None, 0
     for one in knowns:
+        if not blamed(one.misconception):
+            continue
         explained = [
             _likeness(right[cell.grade_id], one.cells[cell.grade_id], cell, judges.get(cell.grade_id))
             if one.shows(cell.grade_id, right.get(cell.grade_id), judges.get(cell.grade_id))
@@ -84,6 +88,16 @@ def hint(
         if all(explained) and sure and sum(explained) > most:
             best, most = one.misconception.hint, sum(explained)
     return best
+
+
+def blames(one: Misconception, answer: str, reference: str) -> bool:
+    """Whether an answer has what the hint names of the mistake's code, and the reference does without."""
+    named = re.findall(r"`([A-Za-z_][\w.]*)`", one.hint)
+    return all(_has(answer, name) for name in named if _has(one.source, name) and not _has(reference, name))
+
+
+def _has(source: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(name)}\b", source) is not None
 
 
 def _likeness(right: CellRun, mistake: CellRun, cell: CellRun, judge: Judge | None) -> int:

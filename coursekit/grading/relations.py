@@ -179,6 +179,8 @@ def lengths(p: Pair) -> str | None:
             if fewer > 0
             else f"{count} too many at the start"
         )
+    if want.ndim > 1 and axis == 0 and p.same(want[want.any(tuple(range(1, want.ndim)))], have):
+        return "the rows of 0 are missing: what does not count has its place too"
     return None
 
 
@@ -309,6 +311,10 @@ def by_rows(p: Pair) -> str | None:
 def ordered(p: Pair) -> str | None:
     want, have = p.want.ravel(), p.have.ravel()
     if p.want.shape == p.have.shape and len(np.unique(want)) > 3 and p.same(np.sort(want), np.sort(have)):
+        if any(p.same(p.want.transpose(axes).ravel(), have) for axes in _turns(p.want.ndim)):
+            return (
+                "the right values, counted off along other axes: `reshape` exchanges no axes, transpose does"
+            )
         return "the right values in another order"
     return None
 
@@ -336,6 +342,8 @@ def invariant(p: Pair) -> str | None:
             "than 0, or was nothing written there?"
         )
     if not np.isfinite(p.have).all():
+        if (p.have[~np.isfinite(p.have)] == -np.inf).all():
+            return "there is a minus infinity: a logarithm of 0, or a maximum or sum to which nothing came?"
         return "there is an infinity: is something divided by 0, or too large for exp?"
     if p.want.ndim and p.want.shape[-1] > 2 and (p.want != np.round(p.want)).mean() > 0.5:
         wanted, found = p.want.sum(-1), p.have.sum(-1)

@@ -14,12 +14,12 @@ from coursekit.grading.compare import Judge, judged, share
 from coursekit.grading.diagnosis import diagnosis, pairs_of
 from coursekit.grading.errors import endless, explained
 from coursekit.grading.graphs import Graph, wrong_graph
-from coursekit.grading.habits import habit
-from coursekit.grading.hints import Known, helper_hint, hint, library_hint
+from coursekit.grading.habits import conjugated, habit
+from coursekit.grading.hints import Known, blames, helper_hint, hint, library_hint
 from coursekit.grading.model import CellRun, NotebookRun, Probe
 from coursekit.grading.pair import Inputs, Pair
 from coursekit.grading.submissions import Submission
-from coursekit.grading.threads import of_kernels, reported
+from coursekit.grading.threads import GUARD_THEM, of_kernels, reported, without_advice
 from coursekit.grading.wording import messages_of
 
 UNSOLVED = "not solved yet"
@@ -146,18 +146,22 @@ class Measure:
             borrowed.words,
             f"Its cell stopped with {stopped}, after what was graded." if stopped else "",
         ]
-        hint = self._hint(exercise, failed, told, submission.added)
+        hint = self._hint(exercise, failed, told, submission.added, answer)
         said = next((cell.quoted for cell in failed if cell.quoted), "")
         said = "" if f"stopped with {said}" in told_once else said  # once is enough
         pairs = self._pairs(shown) if failed else []
         named = self._named(failed)
+        why = self._diagnosis(exercise, pairs, shown, public, answer, said) if failed and not hint else ""
+        shown_of_check = said if self.own or said in self.said(exercise) else ""
+        if exercise.cuda and why and not why.startswith(PLACES) and GUARD_THEM not in why:
+            told_once, shown_of_check = tuple(map(without_advice, told_once)), without_advice(shown_of_check)
         return ExerciseResult(
             exercise,
             points,
             told_once,
             hint,
-            self._diagnosis(exercise, pairs, shown, public, answer, said) if failed and not hint else "",
-            said if self.own or said in self.said(exercise) else "",
+            why,
+            shown_of_check,
             smallest(pair for pair in pairs if pair.place or pair.probe not in named) if self.own else None,
             self._graph(failed) if self.own else None,
             seconds,
@@ -215,13 +219,20 @@ class Measure:
         if exercise.cuda:
             both = [(self.reference[one.grade_id], one) for one in shown if one.grade_id in self.reference]
             said = of_kernels(both, answer, exercise.reference, own=self.own)
-        said = said or diagnosis([] if exercise.cuda and reported(both) else pairs, own=self.own)
-        said = said or diagnosis(self._pairs(shown, free=True), own=self.own, places=False) or ""
-        stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
         why = habit(answer)
+        if not why and len({pair.right for pair in pairs}) == 2:  # right in some cases, as real numbers are
+            why = conjugated(answer, exercise.reference)
+        of_values = [] if exercise.cuda and reported(both) else pairs
+        said = said or diagnosis(of_values, own=self.own, lost=not why)
+        said = (
+            said or diagnosis(self._pairs(shown, free=True), own=self.own, places=False, lost=not why) or ""
+        )
+        stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
         if not why and (not said or said.startswith(PLACES)):  # why it stopped tells more than where
             late = any(cell.status == "timeout" for cell in shown)
-            why = (stopped and self._of_error(stopped, answer)) or explained(quoted, answer)
+            why = (stopped and self._of_error(stopped, answer)) or (
+                "" if any(map(_reshaped, pairs)) else explained(quoted, answer)
+            )
             why = why or (endless(answer) if late else "")
         return " ".join(filter(None, (why, said)))
 
@@ -245,17 +256,33 @@ class Measure:
         return math.floor(2 * test.points * share(self.reference[test.grade_id], cell)) / 2
 
     def _hint(
-        self, exercise: Exercise, failed: Sequence[CellRun], errors: Sequence[str], added: Iterable[str]
+        self,
+        exercise: Exercise,
+        failed: Sequence[CellRun],
+        errors: Sequence[str],
+        added: Iterable[str],
+        answer: str,
     ) -> str | None:
         """The hint of the misconception, or what an answer lacks, by the `errors` that may be told."""
         if not failed:
             return None
         helpers = (helper_hint(error, added) for error in errors)
-        known = hint(failed, self.known, self.reference, self.judges)
+        known = hint(
+            failed,
+            self.known,
+            self.reference,
+            self.judges,
+            lambda one: blames(one, answer, exercise.reference),
+        )
         without = (
             library_hint(error, self.chapter.set_up) for error in errors if exercise.room not in SHARED
         )
         return next(filter(None, helpers), None) or known or next(filter(None, without), None)
+
+
+def _reshaped(pair: Pair) -> bool:
+    """Whether a shape is wrong: of an error that a visible check ends with it may be why."""
+    return pair.numeric and not pair.codes and pair.want.shape != pair.have.shape
 
 
 def _erred(cell: CellRun) -> CellRun:

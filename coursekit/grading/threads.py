@@ -23,8 +23,9 @@ STRIDE = (
     "only as many numbers as there are threads are worked on: a loop goes on by `gridDim.x * blockDim.x` "
     "as long as its index is below the number of numbers, in an incomplete last turn too"
 )
+GUARD_THEM = "guard them"
 UNGUARDED = (
-    "there are more threads than numbers, and those without one touch what is behind the end: guard them"
+    f"there are more threads than numbers, and those without one touch what is behind the end: {GUARD_THEM}"
 )
 MISGUARDED = (
     "it touches what is behind the end{} although it asks before: what is tested is not what is touched"
@@ -33,6 +34,18 @@ UNASKED = "it touches what is behind the end{}: no condition is about this index
 
 
 BEFORE = "it touches what is before the first element{}: an index falls below 0, and nothing lies there"
+
+
+# What a report advises for the usual mistake, whichever it is.
+_ADVICE = re.compile(
+    r" Guard the access with an if that keeps it inside\."
+    r"|: give each thread an element of its own(, let one thread write)?, or use an atomic"
+)
+
+
+def without_advice(text: str) -> str:
+    """What happened alone, where the cause is told beside it and is another one."""
+    return _ADVICE.sub("", text)
 
 
 def of_kernels(
@@ -132,9 +145,19 @@ def behind(wrong: Iterable[tuple[Any, Any]], answer: str) -> str | None:
 def _asks(told: str, answer: str) -> bool:
     """Whether the conditions of an answer are about all that stands in the index of the line that failed."""
     at = re.search(r"line (\d+): .*?(\w+)\[", told)
-    parts = re.split(rf"\b{at[2]}\b", Answer(answer).code(int(at[1])), maxsplit=1) if at else []
+    parts = re.split(rf"\b{at[2]}\b[^\[\]]*(?=\[)", Answer(answer).code(int(at[1])), maxsplit=1) if at else []
     asked = re.findall(r"\b(?:if|while)\s*\((.*)|([^=;]*)\?|\bfor\s*\([^;]*;([^;]*);", answer)
-    return len(parts) < 2 or _names(parts[1].partition(";")[0]) <= _names(" ".join(map(" ".join, asked)))
+    return len(parts) < 2 or _names(_index_of(parts[1])) <= _names(" ".join(map(" ".join, asked)))
+
+
+def _index_of(code: str) -> str:
+    """What stands in the brackets with which `code` begins."""
+    depth = 0
+    for place, sign in enumerate(code):
+        depth += (sign == "[") - (sign == "]")
+        if not depth:
+            return code[:place]
+    return code
 
 
 def _names(code: str) -> set[str]:

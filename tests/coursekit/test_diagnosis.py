@@ -41,6 +41,9 @@ MISTAKES: list[tuple[Any, Any, str]] = [
     (X, X / 20, "too small by the length of an axis"),
     (X, X + 1, "larger by 1"),
     (X, X.T, "transposed"),
+    (X, X.T.reshape(X.shape), "`reshape` exchanges no axes"),
+    (np.stack([X[0], 0 * X[0], X[1]]), X[:2], "the rows of 0 are missing"),
+    ([float(X[0, 0]), float(X[0, 1])], [float(X[0, 0]), -np.inf], "a minus infinity"),
     (SQUARE, SQUARE.T, "transposed"),
     (X, X[::-1], "reverse order along axis 0"),
     (X, np.roll(X, 1, 0), "shifted by one place towards the end"),
@@ -373,6 +376,56 @@ ERRORS = [
     ),
     ("KernelFault: module.cu:79: thread reads x[3]", "def f(x):\n    kernel((1,), (32,), (x,))", "is given"),
     ("ZeroDivisionError: float division by zero", "def f(m):\n    return 1 / m", "`return 1 / m`"),
+    (
+        "IndexError: index 5 is out of bounds for axis 0 with size 5",
+        "for i in range(grad.size):\n    v[i] = grad[i]",
+        "Axis 0 has 5 places, 0 to 4, and the index 5 is none of them. `grad.size` counts the numbers of all",
+    ),
+    (
+        "IndexError: index 5 is out of bounds for axis 0 with size 5",
+        "y = x[i + 1]",
+        "is none of them, by one: look at `y = x[i + 1]`.",
+    ),
+    (
+        "IndexError: index 9 is out of bounds for axis 1 with size 5",
+        "y = x[i + 1]",
+        "Axis 1 has 5 places, 0 to 4, and the index 9 is none of them.",
+    ),
+    (
+        "IndexError: too many indices for array: array is 1-dimensional, but 2 were indexed",
+        "def f(c, x, y):\n    out = y.copy()\n    out[c] = x[c]\n    return out",
+        "`out[c] = x[c]` wants arrays with the axes of `c`",
+    ),
+    (
+        "IndexError: too many indices for array: array is 1-dimensional, but 2 were indexed",
+        "y = x[0, 1]",
+        "2 indices stand in the brackets of an array with 1 axis",
+    ),
+    (
+        "AttributeError: 'NoneType' object has no attribute 'dtype'",
+        "d = ps[0].grad.dtype\nfor p in ps:\n    if p.grad is not None:\n        p.grad.data *= 2",
+        "not used: `d = ps[0].grad.dtype`",
+    ),
+    (
+        "TypeError: can't multiply sequence by non-int of type 'list'",
+        "for n in g.tolist():\n    s = s + n * n",
+        "then `n` is a list",
+    ),
+    (
+        "RuntimeError: backward: nothing that this tensor was made of wants a gradient (requires_grad=True)",
+        "def forward(self, x):\n    y = x.data + 1\n    return Tensor(y)",
+        "`Tensor(y)` and `.data` keep numbers without",
+    ),
+    (
+        "TypeError: tuple indices must be integers or slices, not tuple",
+        "def f(self, idx):\n    y = self(idx)\n    idx = cat([idx[:, 1:], y[:, -1]])",
+        "`y = self(idx)` gives a tuple of several results",
+    ),
+    (
+        "ModelError: Conv of 2 channels; new_weight (given) is 3,3",
+        "p = Patch([new], {'new_weight': w})",
+        "`new_weight` is one name in the whole graph",
+    ),
     ("CompileError: k.cu:2:3: error: identifier 'v' is undefined", "%%cuda k\nv = x[i];", "not declared"),
 ]
 
@@ -380,6 +433,21 @@ ERRORS = [
 @pytest.mark.parametrize("error, answer, words", ERRORS, ids=[one[0] for one in ERRORS])
 def test_an_error_is_told_in_words(error: str, answer: str, words: str) -> None:
     assert words in explained(error, answer)
+
+
+def test_of_two_lines_that_may_have_failed_none_is_named() -> None:
+    error = "AttributeError: 'NoneType' object has no attribute 'data'"
+    assert explained(error, "p.grad.data *= 2\nq.grad.data *= 2").endswith("frozen or not used")
+    asked = "def f(p):\n    if p.grad is not None:\n        p.grad.data *= 2\n    return p"
+    assert "`.grad`" not in explained(error, asked)
+    assert "without `return`" not in explained(error, asked)
+
+
+def test_off_by_one_is_said_only_where_the_numbers_say_so() -> None:
+    assert "by one" not in explained(
+        "IndexError: index 9 is out of bounds for axis 0 with size 5", "x[i + 1]"
+    )
+    assert "by one" not in explained("IndexError: list index out of range", "x[i]")
 
 
 def test_the_first_that_fits_may_be_returned_from_a_loop() -> None:

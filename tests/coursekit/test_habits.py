@@ -8,11 +8,11 @@ import pytest
 
 from coursekit.course import find_course
 from coursekit.grading.assemble import load_chapter
-from coursekit.grading.habits import habit
+from coursekit.grading.habits import conjugated, habit
 
 COURSE = find_course(Path(__file__).parent)
 SOLUTIONS = sorted(COURSE.solutions.glob("*.ipynb"))
-OTHERS = sorted((COURSE.solutions / "others").glob("*.py"))
+OTHERS = sorted(one for kind in ("*.py", "*.cu") for one in (COURSE.solutions / "others").glob(kind))
 
 MEANT: list[tuple[str, str]] = [
     ("def f(op):\n    return op == 'Add' or 'Mul'", "the `'Mul'` stands by itself"),
@@ -44,6 +44,33 @@ MEANT: list[tuple[str, str]] = [
     ("%%cuda k\nif (0 <= row < rows) x[0] = 1;", "`0 <= row && row < rows`"),
     ("class A(Function):\n    def forward(self, x):\n        self.saved = x\n        return x", "`(x,)`"),
     ('SOURCE = """__global__ void f() {}"""\na = b = []', "under 2 names"),
+    (
+        "def f(xs: Iterable[int]):\n    n = sum(1 for _ in xs)\n    for x in xs:\n        n += x",
+        "`xs` is walked through twice",
+    ),
+    (
+        "def backward(self, grad):\n    grad = grad.reshape(-1, 2)\n    grad[i == 3] = 0\n    return grad",
+        "`grad[i == 3] = 0` writes into the gradient that was handed in",
+    ),
+    (
+        "B, C = [0.0], [0.0]\ndef f(x):\n    B[0] = x\n    return x, B, C",
+        "gives back the same array or list in each call",
+    ),
+    (
+        "class A:\n    def run(self, x):\n        if self.out is None:\n            self.out = np.empty(3)\n"
+        "        self.out[:] = x\n        return self.out",
+        "`return self.out` gives back the same",
+    ),
+    (
+        "def f(xs):\n    for x in xs:\n        if x.size == 0:\n            break\n        y += x.max()",
+        "is `continue` meant?",
+    ),
+    (
+        "def f(g, out, at):\n    won = np.take_along_axis(at, g)\n    out.reshape(-1)[won] += g",
+        "several times this adds only once",
+    ),
+    ("%%cuda k\nif (row * n + col < m * n) C[row * n + col] = sum;", "whether it is in its row"),
+    ("%%cuda k\n((float2*)out)[2 * i] = p;", "number `i` of them is at `[i]`"),
 ]
 NOT_MEANT = (
     "x = y or 1", "z = a == 1 or b == 2", "z = x == 1 and True", "z = x in (1, 2)", "z = (a or b) == 1",
@@ -57,6 +84,17 @@ NOT_MEANT = (
     "%%cuda k\nx == 3;", "%%cuda k\nint x = a << 2 < b;", "np.exp(x, x)",
     "raise ValueError('a set {1, 2}')",
     "%%cuda k\nfor (int i = 0; i < n; i++) if (i < m && j < n) vector<vector<int>> y;",
+    "def f(xs: Iterable[int]):\n    xs = list(xs)\n    n = sum(xs)\n    for x in xs:\n        n += x",
+    "def f(xs: list[int]):\n    n = sum(xs)\n    for x in xs:\n        n += x",
+    "def backward(self, grad):\n    grad = grad.copy()\n    grad[i == 3] = 0\n    return grad",
+    "def backward(self, grad):\n    dw = np.zeros(3)\n    dw[i == 3] = 0\n    return dw",
+    "B = [0.0]\ndef f(x):\n    B = [x]\n    B[0] = x\n    return B",
+    "class A:\n    def run(self, x):\n        if self.out is None:\n            self.out = np.empty(3)\n"
+    "        return self.out.copy()",
+    "for x in xs:\n    if x.size == 0:\n        continue",
+    "for i in range(n):\n    at = np.searchsorted(a, i)\n    out[at] += 1",
+    "%%cuda k\nif (row * n + col < m * k) C[0] = sum;",
+    "%%cuda k\n((float2*)out)[i] = p; ((float4*)out)[2 * i] = q;",
     "def f(:", "", "\0", "(" * 500,
 )  # fmt: skip
 
@@ -71,6 +109,12 @@ def test_what_may_be_meant_is_not(answer: str) -> None:
     assert habit(answer) == ""
 
 
+def test_a_conjugate_is_named_where_the_reference_has_none() -> None:
+    assert "`np.conj(C)` takes a conjugate" in conjugated("y = (np.conj(C) * h).sum()", "y = (C * h).sum()")
+    assert "`np.vdot(C, h)` takes a conjugate" in conjugated("y = np.vdot(C, h)", "y = (C * h).sum()")
+    assert conjugated("y = np.conj(C)", "y = C.conj()") == conjugated("y = C", "y = C") == ""
+
+
 def test_long_and_deep_lines_break_nothing() -> None:
     assert len(habit(f"x == {'1 + ' * 3000}1")) < 300
     assert isinstance(habit(f"def f(x):\n    {'-' * 3000}x == 1"), str)
@@ -81,6 +125,6 @@ def test_no_right_answer_has_such_a_line(path: Path) -> None:
     assert {one.number: said for one in load_chapter(path).exercises if (said := habit(one.reference))} == {}
 
 
-@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
 def test_no_other_right_answer_has_one(path: Path) -> None:
     assert habit(path.read_text(encoding="utf-8")) == ""

@@ -10,7 +10,7 @@ import pytest
 
 from coursekit.box.probe import encode
 from coursekit.grading.compare import telling
-from coursekit.grading.hints import Known, hint
+from coursekit.grading.hints import Known, blames, hint
 from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.model import CellRun, Probe
 from coursekit.grading.plain import Other, numbers, plain
@@ -112,3 +112,11 @@ def test_what_nobody_shows_is_refused(forged: Any) -> None:
 def test_what_is_no_number_is_refused(value: Any) -> None:
     with pytest.raises(ValueError):
         numbers(plain(encode(value)))
+
+
+def test_a_hint_blames_only_what_the_answer_has() -> None:
+    words = "`enumerate` begins at 0 again: use `np.arange`."
+    own = Misconception("1.1", words, "for i, x in enumerate(xs): f(i)")
+    assert blames(own, "for i, x in enumerate(xs): pass", "for x in xs: pass")
+    assert not blames(own, "for x in xs: pass", "for x in xs: pass")
+    assert blames(own, "for x in xs: pass", "for x in enumerate(xs): pass")

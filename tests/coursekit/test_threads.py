@@ -15,7 +15,7 @@ from coursekit.grading.diagnosis import pairs_of
 from coursekit.grading.hints import Known, hint
 from coursekit.grading.misconceptions import Misconception
 from coursekit.grading.model import CellRun, Probe
-from coursekit.grading.threads import of_kernels, reported
+from coursekit.grading.threads import of_kernels, reported, without_advice
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 RIGHT = np.random.default_rng(1).normal(size=200).astype(np.float32)
@@ -86,6 +86,19 @@ def test_a_condition_on_other_numbers_is_no_guard_of_this_index() -> None:
     run = stopped("line 4: thread (40,0,0) reads x[40], and x has 33 elements (0 to 32)")
     answer = "int o = 40, i = 0;\nif (i < n)\n    y[i] = x[o + i];"
     assert "no condition is about this index" in said(run, answer=answer.replace("int o", "__global__ int o"))
+
+
+def test_what_is_written_is_no_part_of_the_index() -> None:
+    run = stopped("line 4: thread (16,0,0) writes 2 elements from y[64], but y has 62 elements (0 to 61)")
+    answer = "__global__\nif (i >= n) return;\n((float2*)y)[2 * i] = f(p.x, p.y);"
+    assert "although it asks before" in said(run, answer=f"int k;\n{answer}")
+
+
+def test_beside_the_cause_a_report_gives_no_other_advice() -> None:
+    who = "both write C[33] at line 17, and which value stays is open"
+    advice = "give each thread an element of its own, let one thread write, or use an atomic"
+    assert without_advice(f"{who}: {advice}.") == f"{who}."
+    assert without_advice("x has 33. Guard the access with an if that keeps it inside.") == "x has 33."
 
 
 def test_what_is_before_the_first_element_is_not_behind_the_end() -> None:
