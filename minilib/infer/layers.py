@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-import minilib.infer.axes  # noqa: F401 (who has layers has number by number and axes in the table, too)
+from minilib.infer.axes import with_sizes  # noqa: F401 (who has layers has axes in the table, too)
 from minilib.infer.facts import Fact, FactError, broadcast_shapes, ceil_div
 from minilib.infer.operators import define, floats, one_kind, operator, same
 
