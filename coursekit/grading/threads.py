@@ -40,6 +40,7 @@ BEFORE = "it touches what is before the first element{}: an index falls below 0,
 _ADVICE = re.compile(
     r" Guard the access with an if that keeps it inside\."
     r"|: give each thread an element of its own(, let one thread write)?, or use an atomic"
+    r"|: give[^.]*…$"  # as a visible check's words are cut
 )
 
 

@@ -98,6 +98,7 @@ def test_beside_the_cause_a_report_gives_no_other_advice() -> None:
     who = "both write C[33] at line 17, and which value stays is open"
     advice = "give each thread an element of its own, let one thread write, or use an atomic"
     assert without_advice(f"{who}: {advice}.") == f"{who}."
+    assert without_advice(f"{who}: give e…") == who
     assert without_advice("x has 33. Guard the access with an if that keeps it inside.") == "x has 33."
 
 
