@@ -146,14 +146,19 @@ class Exercises:
             yield Kept(COURSE, seed=7, box=Box.off(), workers=1, timeout=PATIENT, live=live)
 
     def _graded(self, mistakes: Sequence[Misconception]) -> dict[str, dict[str, ExerciseResult]]:
-        made = {f"mistakes-{k}": mistaken(self.chapter, bundle) for k, bundle in enumerate(bundles(mistakes))}
+        bundled = {f"mistakes-{k}": bundle for k, bundle in enumerate(bundles(mistakes))}
+        made = {name: mistaken(self.chapter, bundle) for name, bundle in bundled.items()}
+        answers = {"others": self.others}
+        for name, bundle in bundled.items():
+            wrong = {key: f"{one.source}\n\nhanded_in = True" for key, one in bundle.items()}  # no stub is
+            answers[name] = self.chapter.reference() | wrong
         with self._conditions() as conditions:
             _, measure = control(self.chapter, conditions, mistakes)
             runs = conditions.run(made | {"others": assemble(self.chapter, self.others)})
         return {
             name: {
                 one.exercise.number: one
-                for one in measure.result(Submission(name, name, name, self.others, {}), run).exercises
+                for one in measure.result(Submission(name, name, name, answers[name], {}), run).exercises
             }
             for name, run in runs.items()
         }
