@@ -11,6 +11,7 @@ what the reader writes afterwards. Standard library alone.
 from __future__ import annotations
 
 import ast
+import copy
 import difflib
 import functools
 import importlib.util
@@ -57,7 +58,7 @@ class Part:
 
     def _grow(self, cls: type, node: ast.ClassDef, names: dict[str, Any]) -> None:
         members = {**vars(cls)}
-        exec(self._code(node.body), names, members)
+        exec(self._code([_outside(member, node.name) for member in node.body]), names, members)
         for name, member in members.items():
             if vars(cls).get(name) is not member:
                 function = getattr(member, "fget", None) or getattr(member, "__func__", member)
@@ -277,6 +278,16 @@ def _imported(
         names = [alias for alias in names if not wanted.hides(alias.asname or alias.name)]
     if names and module != "__future__":
         yield ast.copy_location(ast.ImportFrom(module, names, 0), node)
+
+
+def _outside(member: ast.stmt, cls: str) -> ast.stmt:
+    """A copy of a member of `cls` whose `super()` says so, as it has to outside of the body of its class."""
+    found = copy.deepcopy(member)
+    if isinstance(found, ast.FunctionDef) and found.args.args:
+        for node in ast.walk(found):
+            if isinstance(node, ast.Call) and ast.unparse(node) == "super()":
+                node.args = [ast.Name(name, ast.Load()) for name in (cls, found.args.args[0].arg)]
+    return ast.fix_missing_locations(found)
 
 
 def _names(node: ast.stmt) -> Iterator[str]:

@@ -145,6 +145,17 @@ def test_members_join_a_class_that_is_there(library: Path) -> None:
     assert "Mul" not in names and not hasattr(tensor, "__mul__")
 
 
+def test_a_member_that_joins_finds_what_its_class_derives_from(tmp_path: Path) -> None:
+    file = tmp_path / "shapes.py"
+    file.write_text(
+        "class Shape(tuple):\n    def __iter__(self):\n        return (n + 1 for n in super().__iter__())\n"
+    )
+    names: dict[str, Any] = {}
+    for part in 2 * parts(["shapes"], only=["Shape"], library=tmp_path):
+        part.run(names)
+    assert list(names["Shape"]((1, 2))) == [2, 3]
+
+
 def test_a_section_leaves_what_is_there_as_it_is(library: Path) -> None:
     start = (
         "class Function: pass\nclass Add(Function): mine = True\n"
