@@ -39,7 +39,14 @@ def _normal(found: list[float], spread: float) -> str | None:
     mean, measured, error = _moments(found)
     if abs(measured / spread - 1) > FAR * error / math.sqrt(2):
         return "the spread is too large" if measured > spread else "the spread is too small"
-    return "the mean is not 0" if abs(mean) > FAR * error * spread else None
+    if abs(mean) > FAR * error * spread:
+        return "the mean is not 0"
+    for spreads in (0.5, 1, 2):  # the bell curve has 38%, 68% and 95% within so many
+        share = math.erf(spreads / math.sqrt(2))
+        within = sum(abs(x) < spreads * spread for x in found) / len(found)
+        if abs(within - share) > FAR * error * math.sqrt(share * (1 - share)):
+            return "they do not lie on a bell curve"
+    return None
 
 
 def _even(found: list[float], low: float, high: float, gap: float) -> str | None:

@@ -186,6 +186,10 @@ def test_spelled_out_it_is_the_same_without_the_rest(library: Path) -> None:
     assert (names["Tensor"](2) + names["Tensor"](3)).data == 5
 
 
+def test_spelled_out_a_cell_that_only_imports_it_is_empty(library: Path) -> None:
+    assert not spelled_out("from coursekit.given import given\n", library).strip()
+
+
 def test_a_traceback_shows_the_line_of_the_file(library: Path) -> None:
     try:
         _ = notebook(*ALL)["Tensor"](1).broken
