@@ -158,6 +158,11 @@ def raised(action: Callable[[], Any]) -> str | None:
     return None
 
 
+def kind_of(error: Exception) -> str:
+    """The name of Python's own class that an exception is of, or that its class extends."""
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
+
+
 def held(action: Callable[[], Result]) -> tuple[Result, int]:
     """What `action()` returns, and the bytes that live after it beside those before.
 

@@ -49,6 +49,19 @@ def executed(notebook: NotebookNode, path: Path, course: Course) -> NotebookNode
     for cell in cells(path, made):
         if cell.is_hidden_test:
             cell.node.outputs, cell.node.execution_count = [], None
+        elif cell.is_code:
+            cell.node.outputs = joined(cell.node.outputs)
+    return made
+
+
+def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Outputs whose printed text is in one piece; the kernel sends it in as many as the clock wants."""
+    made: list[NotebookNode] = []
+    for output in outputs:
+        if made and output.output_type == "stream" == made[-1].output_type and output.name == made[-1].name:
+            made[-1].text += output.text
+        else:
+            made.append(output)
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import shlex
 import signal
@@ -21,7 +22,7 @@ from coursekit.__main__ import main
 from coursekit.course import Course
 from coursekit.errors import CourseError
 from coursekit.make.desk import Desk
-from coursekit.make.execute import executed, keep_outputs
+from coursekit.make.execute import executed, joined, keep_outputs
 from coursekit.make.session import Session
 from coursekit.make.textform import as_percent, merged
 
@@ -61,6 +62,14 @@ def test_what_a_hidden_test_shows_is_not_stored(tmp_path: Path) -> None:
     hidden = "### BEGIN HIDDEN TESTS\nprint(a)\n### END HIDDEN TESTS"
     made = executed(notebook("a = 1", hidden, "print(a)"), tmp_path / "01.ipynb", Course(tmp_path))
     assert [(len(cell.outputs), cell.execution_count) for cell in made.cells] == [(0, 1), (0, None), (1, 3)]
+
+
+def test_text_that_the_kernel_sent_in_pieces_is_one_output() -> None:
+    out, err, picture = [new_output("stream", name=name, text="a\n") for name in ("stdout", "stderr")] + [
+        new_output("display_data")
+    ]
+    found = joined(copy.deepcopy([out, out, err, picture, out]))
+    assert [output.get("text") for output in found] == ["a\na\n", "a\n", None, "a\n"]
 
 
 def test_a_deleted_cell_takes_its_id_and_outputs_with_it() -> None:
