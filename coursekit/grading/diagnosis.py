@@ -21,7 +21,17 @@ from coursekit.grading import launches
 from coursekit.grading.model import CellRun
 from coursekit.grading.pair import Array, Inputs, Pair
 from coursekit.grading.plain import plain
-from coursekit.grading.relations import ENOUGH, RELATIONS, by_rows, emptied, invariant, kept, kinds, zeros
+from coursekit.grading.relations import (
+    ENOUGH,
+    RELATIONS,
+    by_rows,
+    emptied,
+    invariant,
+    kept,
+    kinds,
+    wrapped,
+    zeros,
+)
 
 # The pairs of a test
 
@@ -278,6 +288,8 @@ def _related(wrong: Sequence[Pair], *, alone: bool = False) -> str | None:
     if not all(p.numeric for p in wrong):
         return None
     if sum(p.have.size for p in wrong) > 3 and (words := _agreed(map(zeros, wrong))):
+        return words
+    if words := _agreed(map(wrapped, wrong)):
         return words
     bits = sum(p.bits for p in wrong)
     for relation in RELATIONS:

@@ -19,6 +19,7 @@ NEW = ("reshape", "astype", "copy", "clip", "transpose", "swapaxes", "sum", "mea
 FRESH = (ast.List, ast.Dict, ast.Set, ast.ListComp)
 # NumPy's of each number by itself, which give a new array; a second argument would be where to put it.
 ELEMENTWISE = ("sign", "exp", "log", "sqrt", "abs", "tanh", "square", "negative")
+GROWS = ("add", "append", "extend", "insert", "update", "setdefault")
 MAKERS = (
     *("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like"),
     *("list", "dict", "set"),
@@ -187,18 +188,24 @@ def kept_between_calls(answer: Answer) -> Iterator[str]:
 
 
 def one_for_all_objects(answer: Answer) -> Iterator[str]:
-    """`kernels = {}` in the body of a class, and then `self.kernels[key] = ...`."""
+    """`kernels = {}` in the body of a class, and then `self.kernels[key] = ...`, or `seen`, and `.add`."""
     for one in _classes(answer):
         made = {
             target.id: node
             for node in one.body
-            if isinstance(node, ast.Assign) and isinstance(node.value, FRESH)
+            if isinstance(node, ast.Assign)
+            and (
+                isinstance(node.value, FRESH) or re.fullmatch(r"(set|list|dict)\(\)", ast.unparse(node.value))
+            )
             for target in node.targets
             if isinstance(target, ast.Name)
         }
         own = {ast.unparse(x) for x in ast.walk(one) if isinstance(getattr(x, "ctx", None), ast.Store)}
+        called = {ast.unparse(x.func) for x in ast.walk(one) if isinstance(x, ast.Call)}
         for name, node in made.items():
-            if f"self.{name}" not in own and any(text.startswith(f"self.{name}[") for text in own):
+            writes = {f"self.{name}.{method}" for method in GROWS}
+            written = any(text.startswith(f"self.{name}[") for text in own) or writes & called
+            if f"self.{name}" not in own and written:
                 yield (
                     f"{named(node)} in the class is one for all of its objects, and what one writes there "
                     f"all find: make `self.{name}` in `__init__`."
@@ -303,6 +310,18 @@ def a_view_kept(answer: Answer) -> Iterator[str]:
                 )
 
 
+def names_copied(answer: Answer) -> Iterator[str]:
+    """`model.state_dict().copy()`, and `dict(...)` of it."""
+    for one in answer.nodes:
+        if isinstance(one, ast.Call):
+            text = ast.unparse(one)
+            if re.fullmatch(r"[\w.]+\.state_dict\(\)\.copy\(\)|dict\([\w.]+\.state_dict\(\)\)", text):
+                yield (
+                    f"{named(one)} copies the dictionary alone: it holds the same tensors as the model, and "
+                    "they go on changing. Copy each of them, or `copy.deepcopy` all."
+                )
+
+
 def larger_set(answer: Answer) -> Iterator[str]:
     """`max(queues)` of sets."""
     sets = {
@@ -370,6 +389,7 @@ def chained_in_c(answer: Answer) -> Iterator[str]:
 RULES: tuple[Callable[[Answer], Iterator[str]], ...] = (
     or_of_constants, equal_to_nan, nothing_given_back, one_under_many_names, kept_between_calls, sign_behind,
     one_for_all_objects,
+    names_copied,
     changed_while_walked, a_view_kept, filled_from_nothing, larger_set, looked_up_late, counted_for_itself,
     nothing_kept, names_of_the_engine, saved_alone, braces_without_f, chained_in_c,
     *sharing.RULES,

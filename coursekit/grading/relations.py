@@ -42,6 +42,19 @@ def sign(p: Pair) -> str | None:
     return "the right numbers with the wrong sign" if p.same(-p.want, p.have) and p.want.any() else None
 
 
+def wrapped(p: Pair) -> str | None:
+    """Whole numbers that went around: by chance none is off by a multiple of 2**32."""
+    if p.want.shape != p.have.shape or p.codes or (p.have != np.round(p.have)).any():
+        return None
+    away = (p.want - p.have)[p.want != p.have]
+    for bits in (32, 64):
+        turns = np.round(away / 2.0**bits)
+        whole = np.allclose(away, turns * 2.0**bits, rtol=1e-12, atol=0)
+        if away.size and whole and ((abs(turns) > 0) & (abs(turns) < 1000)).all():
+            return f"too large for whole numbers of {bits} bits, which go around: Python's own have no end"
+    return None
+
+
 def _named_factors(p: Pair) -> Iterator[tuple[float, str]]:
     yield 2.0, "twice what it should be: is something counted twice, or a 2 to be divided by?"
     yield 0.5, "half of what it should be: is a factor 2 missing?"

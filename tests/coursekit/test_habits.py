@@ -18,6 +18,11 @@ MEANT: list[tuple[str, str]] = [
     ("def f(op):\n    return op == 'Add' or 'Mul'", "the `'Mul'` stands by itself"),
     ("if ('wpe' and 'wte') not in name:\n    pass", "write `'wpe' not in name and 'wte' not in name`"),
     ("class A:\n    of = {}\n    def f(self, x):\n        self.of[x] = 1", "make `self.of` in `__init__`"),
+    (
+        "class A:\n    seen = set()\n    def f(self, x):\n        self.seen.add(x)",
+        "make `self.seen` in `__init__`",
+    ),
+    ("state = {'model': self.model.state_dict().copy()}", "copies the dictionary alone"),
     ("bad = loss == np.nan", "is never true"),
     ("good = loss != np.nan", "is always true"),
     ("def f(xs):\n    xs = xs.sort()\n    return xs", "gives back None"),
@@ -95,6 +100,8 @@ NOT_MEANT = (
     "for i in range(n):\n    at = np.searchsorted(a, i)\n    out[at] += 1",
     "%%cuda k\nif (row * n + col < m * k) C[0] = sum;",
     "%%cuda k\n((float2*)out)[i] = p; ((float4*)out)[2 * i] = q;",
+    "class A:\n    seen = set()\n    def f(self, x):\n        return x in self.seen",
+    "state = {k: v.copy() for k, v in model.state_dict().items()}",
     "def f(:", "", "\0", "(" * 500,
 )  # fmt: skip
 
