@@ -31,6 +31,10 @@
 -             float4 four = *(const float4*)(bs + k * (T + 4) + j / 4 * 64 + 4 * threadIdx.x);
 +             float4 four = *(const float4*)(bs + k * (T + 4) + j / 4 * 64 + 4 * threadIdx.y);
 
+// %% exercise=5.13 hint="Columns go with threadIdx.x: that line chooses the numbers of bs by the thread's row, so threads beside each other get the same."
+-             float4 four = *(const float4*)(bs + k * (T + 4) + j / 4 * 64 + 4 * threadIdx.x);
++             float4 four = *(const float4*)(bs + k * (T + 4) + j / 4 * 64 + 4 * threadIdx.y);
+
 // %% exercise=5.13 hint="The first column of a thread is number 4 * threadIdx.x: a float4 that begins at threadIdx.x is not aligned."
 -             float4 four = *(const float4*)(bs + k * (T + 4) + j / 4 * 64 + 4 * threadIdx.x);
 +             float4 four = *(const float4*)(bs + k * (T + 4) + j / 4 * 64 + threadIdx.x);

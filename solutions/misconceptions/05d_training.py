@@ -138,6 +138,13 @@
 +             events[thing] = now
 +             now = done.get(stream, 0)
 
+# %% exercise=5.21 hint="Records and waits are launched as kernels are: neither happens before the host has said so."
+-         now = max(host, now)
+-         if what == "run":
+-             now += thing
++         if what == "run":
++             now = max(host, now) + thing
+
 # %% exercise=5.21 hint="A stream that waits has its own queue as well: it goes on when the event is over and when all that stands before is done, whichever is later."
 -             now = max(now, events[thing])
 +             now = max(host, events[thing])

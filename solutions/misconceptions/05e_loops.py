@@ -124,6 +124,10 @@
 -             variance[j] += away * (value - mean[j])
 +             variance[j] += away * away
 
+# %% exercise=5.25 hint="One distance is from the old mean, the other from the new one."
+-             variance[j] += away * (value - mean[j])
++             variance[j] += (value - mean[j]) ** 2
+
 # %% exercise=5.25 hint="Right numbers, but rows come from memory more than once: one pass, with rows outside and columns inside."
 -     for i in range(rows):
 -         for j in range(columns):
