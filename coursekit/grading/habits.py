@@ -35,20 +35,6 @@ def habit(source: str) -> str:
         return ""
 
 
-def conjugated(source: str, reference: str) -> str:
-    """A conjugate that the reference does without: of real numbers it changes nothing."""
-    names = ("conj", "conjugate", "vdot")
-    if any(f"{name}(" in reference for name in names):
-        return ""
-    for one in Answer(source).nodes:
-        if isinstance(one, ast.Call) and ast.unparse(one.func).split(".")[-1] in names:
-            return (
-                f"{named(one)} takes a conjugate, and that changes complex numbers alone: is it asked for? A "
-                "sum of products is one without it."
-            )
-    return ""
-
-
 def _assigned(answer: Answer) -> Iterator[ast.Assign]:
     return (node for node in answer.nodes if isinstance(node, ast.Assign))
 
@@ -310,18 +296,6 @@ def a_view_kept(answer: Answer) -> Iterator[str]:
                 )
 
 
-def names_copied(answer: Answer) -> Iterator[str]:
-    """`model.state_dict().copy()`, and `dict(...)` of it."""
-    for one in answer.nodes:
-        if isinstance(one, ast.Call):
-            text = ast.unparse(one)
-            if re.fullmatch(r"[\w.]+\.state_dict\(\)\.copy\(\)|dict\([\w.]+\.state_dict\(\)\)", text):
-                yield (
-                    f"{named(one)} copies the dictionary alone: it holds the same tensors as the model, and "
-                    "they go on changing. Copy each of them, or `copy.deepcopy` all."
-                )
-
-
 def larger_set(answer: Answer) -> Iterator[str]:
     """`max(queues)` of sets."""
     sets = {
@@ -389,7 +363,8 @@ def chained_in_c(answer: Answer) -> Iterator[str]:
 RULES: tuple[Callable[[Answer], Iterator[str]], ...] = (
     or_of_constants, equal_to_nan, nothing_given_back, one_under_many_names, kept_between_calls, sign_behind,
     one_for_all_objects,
-    names_copied,
+    sharing.names_copied,
+    sharing.place_in_a_selection,
     changed_while_walked, a_view_kept, filled_from_nothing, larger_set, looked_up_late, counted_for_itself,
     nothing_kept, names_of_the_engine, saved_alone, braces_without_f, chained_in_c,
     *sharing.RULES,

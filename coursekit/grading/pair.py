@@ -46,6 +46,14 @@ class Pair:
     def numeric(self) -> bool:
         return isinstance(self.want, np.ndarray) and isinstance(self.have, np.ndarray)
 
+    @property
+    def cut(self) -> bool:
+        """Whether what was got is the beginning of the expected, as it is where an answer stopped."""
+        if not self.numeric or self.want.ndim != 1 or self.have.ndim != 1:
+            return False
+        shown = self.have.size
+        return shown < self.want.size and bool(self.near(self.want[:shown], self.have).all())
+
     def near(self, one: Any, other: Any) -> Array:
         with np.errstate(all="ignore"):
             near = np.isclose(other, one, rtol=self.tolerance, atol=self.tolerance, equal_nan=True)

@@ -145,7 +145,11 @@ def moved(p: Pair) -> str | None:
     if want.ndim >= 2:
         for axes in _turns(want.ndim):
             if want.transpose(axes).shape == have.shape and p.same(want.transpose(axes), have):
-                return "the expected, transposed: two axes are exchanged"
+                apart = sum(axis != place for place, axis in enumerate(axes))
+                what = (
+                    "transposed: two axes are exchanged" if apart == 2 else "with its axes in another order"
+                )
+                return f"the expected, {what}"
     for axis in range(want.ndim if want.shape == have.shape else 0):
         if p.same(np.flip(want, axis), have):
             return "the expected in reverse order" + _along(axis, want.ndim)
@@ -373,7 +377,7 @@ def emptied(p: Pair) -> str | None:
     wrong = ~p.near(p.want, p.have)
     if wrong.all() or p.have[wrong].any():
         return None
-    return "where it is wrong it is 0: nothing arrives there, or it is set to 0 again"
+    return "where it is wrong it is 0"
 
 
 RELATIONS: tuple[Callable[[Pair], str | None], ...] = (

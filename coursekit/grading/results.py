@@ -14,12 +14,15 @@ from coursekit.grading.compare import Judge, judged, share
 from coursekit.grading.diagnosis import diagnosis, pairs_of
 from coursekit.grading.errors import endless, explained
 from coursekit.grading.graphs import Graph, wrong_graph
-from coursekit.grading.habits import conjugated, habit
+from coursekit.grading.habits import habit
 from coursekit.grading.hints import Known, blames, helper_hint, hint, library_hint
 from coursekit.grading.model import CellRun, NotebookRun, Probe
 from coursekit.grading.pair import Inputs, Pair
+from coursekit.grading.relations import KEPT_AS_IT_WAS
+from coursekit.grading.sharing import argument_written
 from coursekit.grading.submissions import Submission
 from coursekit.grading.threads import GUARD_THEM, of_kernels, reported, without_advice
+from coursekit.grading.unlike import conjugated, dropped
 from coursekit.grading.wording import messages_of
 
 UNSOLVED = "not solved yet"
@@ -184,6 +187,7 @@ class Measure:
             if cell.grade_id in self.reference and (cell.grade_id in self.judges) == free
             if cell.status in ("ok", "error")
             for pair in pairs_of(self.reference[cell.grade_id], cell, self.inputs.get(cell.grade_id, ()))
+            if cell.status == "ok" or not pair.cut
             if not free or (not pair.codes and pair.probe in self._refused(cell))
         ]
 
@@ -220,6 +224,7 @@ class Measure:
             both = [(self.reference[one.grade_id], one) for one in shown if one.grade_id in self.reference]
             said = of_kernels(both, answer, exercise.reference, own=self.own)
         why = habit(answer)
+        why = why or dropped(answer, exercise.reference)
         if not why and len({pair.right for pair in pairs}) == 2:  # right in some cases, as real numbers are
             why = conjugated(answer, exercise.reference)
         of_values = [] if exercise.cuda and reported(both) else pairs
@@ -228,6 +233,8 @@ class Measure:
             said or diagnosis(self._pairs(shown, free=True), own=self.own, places=False, lost=not why) or ""
         )
         stopped = next((cell for cell in public if cell.status == "error" and cell.error), None)
+        if KEPT_AS_IT_WAS in said:
+            why = why or argument_written(answer)
         if not why and (not said or said.startswith(PLACES)):  # why it stopped tells more than where
             late = any(cell.status == "timeout" for cell in shown)
             why = (stopped and self._of_error(stopped, answer)) or (

@@ -61,12 +61,26 @@ def matrix_sizes(message: str, answer: Answer) -> str | None:
             f"Shapes ({found[1]}) and ({found[2]}) do not fit: axes are compared from the last, "
             "and each pair must be equal or 1."
         )
-    if "truth value of an array" in message:
-        return (
-            "An array is not one truth: `if`, `and` and `or` want one. Use `np.where`, `&`, "
-            "`|`, `np.maximum`, or `.any()`."
-        )
     return None
+
+
+def one_truth(message: str, answer: Answer) -> str | None:
+    """`if D`, of an array: is it asked whether there is one, or what its numbers are?"""
+    if "truth value of an array" not in message and "truth of a tensor" not in message:
+        return None
+    tests = (node.test for node in answer.nodes if isinstance(node, ast.If | ast.IfExp | ast.While))
+    bare = (
+        one.operand if isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.Not) else one for one in tests
+    )
+    if asked := next((one for one in bare if isinstance(one, ast.Name | ast.Attribute)), None):
+        return (
+            f"`if {ast.unparse(asked)}` asks for the truth of its numbers, and several have no one truth: is "
+            f"`{ast.unparse(asked)} is not None` meant, or `.all()`, or `.any()`?"
+        )
+    return (
+        "An array is not one truth: `if`, `and` and `or` want one. Use `np.where`, `&`, `|`, `np.maximum`, "
+        "or `.any()`."
+    )
 
 
 def _half_masked(answer: Answer) -> str | None:

@@ -51,6 +51,63 @@ def gradient_written_to(answer: Answer) -> Iterator[str]:
                 )
 
 
+def argument_written(source: str) -> str:
+    """The line that writes into an argument, where there is one such argument; else ""."""
+    found: dict[str, str] = {}
+    for function in Answer(source).functions:
+        own = {one.arg for one in (*function.args.posonlyargs, *function.args.args)} - {"self", "ctx"}
+        for node in sorted(
+            (one for one in ast.walk(function) if isinstance(one, ast.Assign | ast.AugAssign)),
+            key=lambda one: one.lineno,
+        ):
+            target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+            if isinstance(node, ast.Assign) and isinstance(target, ast.Name):
+                own -= {target.id}  # from here on an array of its own, most often
+            elif (name := _root(target)) in own and not isinstance(target, ast.Attribute):
+                found.setdefault(name, ast.unparse(node))
+    line = next(iter(found.values())) if len(found) == 1 else ""
+    return f"`{line}` writes into `{next(iter(found))}` itself." if line and len(line) < 90 else ""
+
+
+def names_copied(answer: Answer) -> Iterator[str]:
+    """`model.state_dict().copy()`, and `dict(...)` of it."""
+    for one in answer.nodes:
+        if isinstance(one, ast.Call):
+            text = ast.unparse(one)
+            if re.fullmatch(r"[\w.]+\.state_dict\(\)\.copy\(\)|dict\([\w.]+\.state_dict\(\)\)", text):
+                yield (
+                    f"{named(one)} copies the dictionary alone: it holds the same tensors as the model, and "
+                    "they go on changing. Copy each of them, or `copy.deepcopy` all."
+                )
+
+
+def place_in_a_selection(answer: Answer) -> Iterator[str]:
+    """`start[i] = np.argmin(best[begins])`, which is no place in `best`."""
+    lists = {
+        ast.unparse(node.targets[0])
+        for node in answer.nodes
+        if isinstance(node, ast.Assign)
+        if isinstance(node.value, ast.ListComp) or ast.unparse(node.value).startswith("np.flatnonzero")
+    }
+    for node in (one for one in answer.nodes if isinstance(one, ast.Assign | ast.Return)):
+        found = node.value
+        if isinstance(found, ast.Call) and ast.unparse(found.func) == "int" and found.args:
+            found = found.args[0]
+        if not isinstance(found, ast.Call) or len(found.args) != 1:
+            continue
+        taken, later = found.args[0], isinstance(node, ast.Assign) and ast.unparse(node.targets[0])
+        if not re.fullmatch(r"np\.arg(min|max)", ast.unparse(found.func)) or not isinstance(
+            taken, ast.Subscript
+        ):
+            continue
+        chosen = ast.unparse(taken.slice)
+        if chosen in lists and not (later and f"{chosen}[{later}]" in answer.source):
+            yield (
+                f"{named(found)} counts within the selection: the place in `{ast.unparse(taken.value)}` "
+                f"is `{chosen}[{ast.unparse(found)}]`."
+            )
+
+
 def walked_twice(answer: Answer) -> Iterator[str]:
     """Two loops, one after the other, over what was promised to be an Iterable alone."""
     for function in answer.functions:

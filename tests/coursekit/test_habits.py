@@ -8,7 +8,9 @@ import pytest
 
 from coursekit.course import find_course
 from coursekit.grading.assemble import load_chapter
-from coursekit.grading.habits import conjugated, habit
+from coursekit.grading.habits import habit
+from coursekit.grading.sharing import argument_written
+from coursekit.grading.unlike import conjugated, dropped
 
 COURSE = find_course(Path(__file__).parent)
 SOLUTIONS = sorted(COURSE.solutions.glob("*.ipynb"))
@@ -23,6 +25,7 @@ MEANT: list[tuple[str, str]] = [
         "make `self.seen` in `__init__`",
     ),
     ("state = {'model': self.model.state_dict().copy()}", "copies the dictionary alone"),
+    ("begins = [j for j in x]\nstart[i] = np.argmin(best[begins])", "is `begins[np.argmin(best[begins])]`"),
     ("bad = loss == np.nan", "is never true"),
     ("good = loss != np.nan", "is always true"),
     ("def f(xs):\n    xs = xs.sort()\n    return xs", "gives back None"),
@@ -102,6 +105,8 @@ NOT_MEANT = (
     "%%cuda k\n((float2*)out)[i] = p; ((float4*)out)[2 * i] = q;",
     "class A:\n    seen = set()\n    def f(self, x):\n        return x in self.seen",
     "state = {k: v.copy() for k, v in model.state_dict().items()}",
+    "begins = [j for j in x]\nstart[i] = begins[np.argmin(best[begins])]",
+    "begins = [j for j in x]\nk = np.argmin(best[begins])\nstart[i] = begins[k]",
     "def f(:", "", "\0", "(" * 500,
 )  # fmt: skip
 
@@ -120,6 +125,21 @@ def test_a_conjugate_is_named_where_the_reference_has_none() -> None:
     assert "`np.conj(C)` takes a conjugate" in conjugated("y = (np.conj(C) * h).sum()", "y = (C * h).sum()")
     assert "`np.vdot(C, h)` takes a conjugate" in conjugated("y = np.vdot(C, h)", "y = (C * h).sum()")
     assert conjugated("y = np.conj(C)", "y = C.conj()") == conjugated("y = C", "y = C") == ""
+
+
+def test_a_result_that_the_reference_uses_and_an_answer_drops() -> None:
+    right = "float all = block_sum(own);\n    if (all > block_sum(x)) x = 1;"
+    assert "`block_sum(own)` gives its result back" in dropped("%%cuda k\nblock_sum(own);  // all", right)
+    assert dropped("%%cuda k\nown = block_sum(own);\n__syncthreads();", right) == ""
+    assert "nothing takes it" in dropped("def f(x):\n    scaled(x)\n    return x", "y = scaled(x)")
+    assert dropped("def f(x):\n    check(x)\n    return x", "check(x)\ny = check(x)") == ""
+
+
+def test_the_line_that_writes_into_an_argument() -> None:
+    assert argument_written("def f(w, m):\n    w *= m\n    return w") == "`w *= m` writes into `w` itself."
+    assert argument_written("def f(x):\n    y = x.T\n    x[0] = 1") == "`x[0] = 1` writes into `x` itself."
+    for text in ("w = w * m\n    w *= 2", "v = w\n    m[0] = 1\n    w += 1", "v = 2 * w\n    v *= m"):
+        assert argument_written(f"def f(w, m):\n    {text}") == ""
 
 
 def test_long_and_deep_lines_break_nothing() -> None:
