@@ -59,7 +59,7 @@
 +         Dropped.calls += 1
 +         return grad * self.mask(grad.shape, Dropped.calls)
 
-# %% exercise=5.20 hint="Dropped.calls holds the key of the last forward, whoever's it was. With two layers it is another's: remember your own."
+# %% exercise=5.20 hint="The key that you go back by stands in the class: it is the last forward's, whoever's that was, and with two layers another's. Keep your own in self."
 -         return grad * self.mask(grad.shape, self.key)
 +         return grad * self.mask(grad.shape, Dropped.calls)
 
@@ -148,3 +148,17 @@
 # %% exercise=5.21 hint="A stream that waits has its own queue as well: it goes on when the event is over and when all that stands before is done, whichever is later."
 -             now = max(now, events[thing])
 +             now = max(host, events[thing])
+
+# %% exercise=5.20 hint="The key that you go back by stands in the class: it is the last forward's, whoever's that was, and with two layers another's. Keep your own in self."
+class Mended(Dropped):
+    """Dropped, whose gradient passes where the number did."""
+
+    key = 0
+
+    def forward(self, x: Array) -> Array:
+        Dropped.calls += 1
+        Mended.key = Dropped.calls
+        return x * self.mask(x.shape, Mended.key)
+
+    def backward(self, grad: Array) -> Array:
+        return grad * self.mask(grad.shape, Mended.key)

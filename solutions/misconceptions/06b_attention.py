@@ -278,3 +278,30 @@ def attend_backward(grad, q, k, v, out, weights, mask=None):
 # %% exercise=6.9 hint="Axis 1 is the last one of a matrix only. With others in front, such as heads, a row still lies along the last one: count from the end, -1."
 -     dscores -= (grad * out).sum(-1, keepdims=True)  # the same number as (weights * dscores).sum(-1)
 +     dscores -= (weights * dscores).sum(1, keepdims=True)
+
+# %% exercise=6.9 hint="`weights *= mask` writes into the caller's weights, and the softmax's way back needs them as they were: weights * mask is an array of its own."
+def attend_backward(
+    grad: Array, q: Array, k: Array, v: Array, out: Array, weights: Array, mask: Array | None = None
+) -> tuple[Array, Array, Array]:
+    """Gradients of q, k and v from that of out; `out` and `weights` are what `attend` returned."""
+    dscores = grad @ v.swapaxes(-1, -2)
+    if mask is not None:
+        weights *= mask
+        dscores *= mask
+    dv = weights.swapaxes(-1, -2) @ grad
+    dscores -= (grad * out).sum(-1, keepdims=True)
+    dscores *= weights
+    dscores /= math.sqrt(q.shape[-1])
+    dq = dscores @ k
+    dk = dscores.swapaxes(-1, -2) @ q
+    return dq, dk, dv
+
+# %% exercise=6.11 hint="-1e9 is a score like any other: where the allowed ones are lower still, the largest of the row is a forbidden one, and the others come out as 0. Keep -inf, and look after its row."
+def weights_mended(scores: Array, allowed: Array) -> Array:
+    """Softmax of each row over the places that are allowed, (T, S); 0 in a row without any."""
+    scores = np.where(allowed, scores, -1e9)
+    exps = np.exp(scores - scores.max(-1, keepdims=True))
+    exps = np.where(allowed, exps, 0.0)
+    total = exps.sum(-1, keepdims=True)
+    total = np.where(total == 0, 1.0, total)
+    return exps / total

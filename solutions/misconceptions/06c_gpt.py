@@ -341,3 +341,30 @@ def both_ways(x, gamma, beta, W, b, targets, eps=1e-5):
 # %% exercise=6.14 hint="You ask which tokens the question has, and leave out targets that equal one of them, in the answer too. It is a matter of places: the first columns."
 -     targets[:, : max(prompt - 1, 0)] = -1
 +     targets[(targets[:, :, None] == tokens[:, None, :prompt]).any(2)] = -1
+
+# %% exercise=6.18 hint="You take the largest of all logits off. A row that lies far below it adds up to 0, whose logarithm is -inf: each row needs its own largest, max(1, keepdims=True)."
+def both_ways(
+    x: np.ndarray, gamma: np.ndarray, beta: np.ndarray, W: np.ndarray, b: np.ndarray,
+    targets: np.ndarray, eps: float = 1e-5,
+) -> tuple[float, tuple[np.ndarray, ...]]:  # fmt: skip
+    """The loss, and the gradients of logits, x, gamma, beta, W, b."""
+    N = len(x)
+    scale = 1 / np.sqrt(x.var(1, keepdims=True) + eps)
+    y = (x - x.mean(1, keepdims=True)) * scale
+    normed = y * gamma + beta
+    logits = normed @ W.T + b
+    logits = logits - logits.max()
+    logs = logits - np.log(np.exp(logits).sum(1, keepdims=True))
+    loss = float(-logs[np.arange(N), targets].mean())
+
+    dlogits = np.exp(logs)
+    dlogits[np.arange(N), targets] -= 1
+    dlogits = dlogits / N
+    dW = dlogits.T @ normed
+    db = dlogits.sum(0)
+    dnormed = dlogits @ W
+    dgamma = (dnormed * y).sum(0)
+    dbeta = dnormed.sum(0)
+    dy = dnormed * gamma
+    dx = scale * (dy - dy.mean(1, keepdims=True) - y * (dy * y).mean(1, keepdims=True))
+    return loss, (dlogits, dx, dgamma, dbeta, dW, db)

@@ -151,3 +151,24 @@ def gradients(y, xs):
             if share is not None:
                 grads[x] = grads[x] + share if x in grads else share
     return [grads.get(x) for x in xs]
+
+# %% exercise=9.7 hint="You ask backward for all inputs. Those that do not lead to one of xs need none: say so in needs, and the nodes are not written."
+def gradients(y, xs):
+    """For each of xs the node of the derivative of y, or None."""
+    nodes = list(y.program)
+    grads = {y: Node(y.program, "constant", value=1.0)}
+    for node in reversed(nodes):
+        if node not in grads or not node.inputs:
+            continue
+        needs = [True] * len(node.inputs)
+        for x, g in zip(node.inputs, node.backward(grads[node], needs)):
+            grads[x] = grads[x] + g if x in grads else g
+    return [grads.get(x) for x in xs]
+
+# %% exercise=9.10 hint="What tf.gradients gives is never J, but J or its transpose times what comes in, and where nothing is said that is ones. Give v as grad_ys to the second one: then it is J v, and there is nothing left to multiply."
+def forward_gradient(y: Any, x: Any, v: Any) -> Any:
+    """The node of the Jacobian of y (m,) with respect to x (n,), times v (n,)."""
+    u = tf.ones_like(y)
+    back = tf.gradients(y, x, grad_ys=u)[0]  # J^T u
+    jacobian = tf.gradients(back, u)[0]  # J
+    return jacobian @ v

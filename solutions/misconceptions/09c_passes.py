@@ -181,3 +181,44 @@ def fuse(
               where[name] = free.pop()
 +         else:
 +             where[name] = name
+
+# %% exercise=9.14 hint="You look for one unit between the two. A way around may lead through a third and a fourth one: follow what each unit needs to the end."
+def fuse(program, needs, kind):
+    """The nodes in as few units as may be, each unit behind those that it needs."""
+    place = {node: i for i, node in enumerate(program)}
+    unit = {node: i for i, node in enumerate(program)}
+    members = {i: [node] for i, node in enumerate(program)}
+
+    def needed(number):
+        """The units that this one needs directly."""
+        found = []
+        for node in members[number]:
+            for other in needs[node]:
+                if other in unit and unit[other] != number and unit[other] not in found:
+                    found.append(unit[other])
+        return found
+
+    def way_around(old, young):
+        """Is there a third unit that young needs, and that needs old?"""
+        for third in needed(young):
+            if third == old:
+                continue
+            for other in needed(third):
+                if other == old:
+                    return True
+        return False
+
+    for node in program:
+        if kind[node] is None:
+            continue
+        for other in needs[node]:
+            if other not in unit or kind[other] != kind[node]:
+                continue
+            old, young = unit[other], unit[node]
+            if old == young or way_around(old, young):
+                continue
+            for member in members.pop(young):
+                unit[member] = old
+                members[old].append(member)
+            members[old].sort(key=place.get)
+    return [members[number] for number in order(list(members), needed)]

@@ -85,3 +85,9 @@
 # %% exercise=10.5 hint="That is how many numbers are missing for one more window: the remainder of kernel - n. What is left over is the remainder of n - kernel."
 -     return (n - kernel) % stride
 +     return (kernel - n) % stride
+
+# %% exercise=10.5 hint="np.arange leaves its end out, but a last window may begin exactly at n - kernel: one beginning is missing then."
+def unread(n: int, kernel: int, stride: int) -> int:
+    """How many numbers at the end lie behind the last window."""
+    starts = np.arange(0, n - kernel, stride)
+    return int(n - (starts[-1] + kernel))
