@@ -274,7 +274,8 @@ class Flow:
         return shown
 
     def error(self, shown: Shown) -> str:
-        if shown.status == "error" and self.setup_error:
+        """Why a test stopped: a name may be missing since a set-up cell failed; all else is the answer's."""
+        if shown.status == "error" and self.setup_error and shown.error.startswith("NameError"):
             return f"a set-up cell failed: {self.setup_error}"
         return shown.error
 

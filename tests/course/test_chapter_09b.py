@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from graded import Exercises, ExerciseTests
+from graded import COURSE, Exercises, ExerciseTests
 
 import minilib.graph as tf
+from coursekit.grading.assemble import assemble
+from coursekit.grading.control import Conditions
+from coursekit.grading.sandbox import Box
 from coursekit.pictures import draw_answers_of, draw_derivatives, draw_trainings, step_gradients
 
 
 class TestExercises(ExerciseTests):
     exercises = Exercises("09b_gradients")
+
+
+@pytest.mark.thorough
+def test_an_error_of_an_answer_is_told_where_a_tool_of_other_exercises_rests():
+    exercises = TestExercises.exercises
+    answers = exercises.chapter.reference() | {"9.8": "raise ValueError('as answers do')"}
+    conditions = Conditions(COURSE, seed=7, box=Box.off(), workers=1)
+    (run,) = conditions.run({"wrong": assemble(exercises.chapter, answers)}).values()
+    told = {one.error for one in run.cells if one.error}
+    assert told and all("as answers do" in error for error in told)
 
 
 @pytest.fixture(autouse=True)
