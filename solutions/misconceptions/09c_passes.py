@@ -182,7 +182,7 @@ def fuse(
 +         else:
 +             where[name] = name
 
-# %% exercise=9.14 hint="You look for one unit between the two. A way around may lead through a third and a fourth one: follow what each unit needs to the end."
+# %% exercise=9.14 hint="If a sum stands between two that you join, its loop waits for itself. Look for a way through a third unit first, and follow what each unit needs to the end: the way may lead through several."
 def fuse(program, needs, kind):
     """The nodes in as few units as may be, each unit behind those that it needs."""
     place = {node: i for i, node in enumerate(program)}
