@@ -395,3 +395,28 @@ def test_shards_on_threads_and_processes_and_a_forked_child_train_alike():
         [sys.executable, "-c", SHARDS], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
+
+
+FAULTS = """
+import resource, sys
+import numpy as np
+if "keep" in sys.argv:
+    from minilib.compiled.memory import keep_freed
+    assert keep_freed()
+for step in range(12):
+    if step == 2:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    arrays = [np.ones(1_900_000, np.float32) for _ in range(5)]  # 38 MB, in sizes below huge pages and 32 MB
+    del arrays
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(not compiled.memory.keep_freed(), reason="this C library keeps no memory")
+def test_freed_memory_is_kept_for_the_next_array():
+    def faults(*how):
+        command = [sys.executable, "-c", FAULTS, *how]
+        return int(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
+
+    kept, plain = faults("keep"), faults()
+    assert kept < plain / 5, f"{kept} pages of {plain} were asked for again"
