@@ -30,6 +30,7 @@ __all__ = [
     "chunked",
     "elementwise",
     "get_num_threads",
+    "keep_memory",
     "memory_kept",
     "one_blas_thread",
     "set_num_threads",
@@ -262,19 +263,35 @@ def memory_kept() -> Iterator[None]:
     and glibc does as it does where arrays of 32 MB come and go.
     """
     libc = _glibc()
-    if libc is None:
+    if libc is None or _kept_for_good:
         yield
         return
-    libc.mallopt(_MMAP_THRESHOLD, 32 * 2**20)  # the most that glibc allows
-    libc.mallopt(_TRIM_THRESHOLD, 2**31 - 1)
+    _keep(libc)
     try:
         yield
     finally:
-        libc.mallopt(_TRIM_THRESHOLD, 64 * 2**20)
-        libc.malloc_trim(0)
+        if not _kept_for_good:
+            libc.mallopt(_TRIM_THRESHOLD, 64 * 2**20)
+            libc.malloc_trim(0)
 
 
+def keep_memory() -> bool:
+    """From now on memory that was freed stays with the process, as in `memory_kept`. False without glibc."""
+    global _kept_for_good
+    libc = _glibc()
+    if libc is not None:
+        _keep(libc)
+    _kept_for_good = libc is not None
+    return _kept_for_good
+
+
+_kept_for_good = False
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of malloc.h
+
+
+def _keep(libc: Any) -> None:
+    libc.mallopt(_MMAP_THRESHOLD, 32 * 2**20)  # the most that glibc allows
+    libc.mallopt(_TRIM_THRESHOLD, 2**31 - 1)
 
 
 def _glibc() -> Any:

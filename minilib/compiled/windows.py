@@ -18,7 +18,8 @@ from minilib.parallel import CHUNK, parallel
 from minilib.tensor import Array, Shape
 
 ZERO = np.float32(0)
-IMAGES = 4  # whose gradients of the weight are added up by one thread, as NumPy's loop adds them
+IMAGES = 16  # at a time, where they are small: fewer calls from Python
+GROUPS = 8  # of images, each of which has its own sum for the gradient of the weight, whatever the threads
 TOKENS = 256  # the same for tokens
 
 
@@ -100,18 +101,20 @@ class ConvLoops:
         dx = np.empty_like(x) if f.needs(0) else None
         dimages = None if dx is None else as_images(dx)
         settings = settings_of(f)
-        parts = np.zeros((-(-len(x) // IMAGES), *w.swapaxes(1, 2).shape), np.float32)
+        size = -(-len(x) // GROUPS)
+        parts = np.zeros((-(-len(x) // size), *w.swapaxes(1, 2).shape), np.float32)
 
         def work(start: int, stop: int) -> None:
             room = columns_for(x, weight, grad.shape[2:])
             flat = room.reshape(len(room), f.groups, w.shape[2], -1)
-            for few in pieces(start * IMAGES, min(stop * IMAGES, len(x)), len(room)):
-                n = len(grads[few])
-                columns_of(images[few], room[:n], *settings)  # once more: kept, they would be taps times x
-                parts[few.start // IMAGES] += (flat[:n] @ grads[few].swapaxes(2, 3)).sum(0)
-                if dimages is not None:
-                    np.matmul(w.swapaxes(1, 2), grads[few], out=flat[:n])
-                    add_up(room[:n], dimages[few], *settings)
+            for part in range(start, stop):
+                for few in pieces(part * size, min((part + 1) * size, len(x)), len(room)):
+                    n = len(grads[few])
+                    columns_of(images[few], room[:n], *settings)  # anew: kept, they would be taps times x
+                    parts[part] += (flat[:n] @ grads[few].swapaxes(2, 3)).sum(0)
+                    if dimages is not None:
+                        np.matmul(w.swapaxes(1, 2), grads[few], out=flat[:n])
+                        add_up(room[:n], dimages[few], *settings)
 
         parallel(work, len(parts))
         return dx, parts.sum(0).swapaxes(1, 2).reshape(weight.shape), grad.sum(axis=(0, *range(2, grad.ndim)))
@@ -136,7 +139,7 @@ def columns_for(x: Array, weight: Array, shape: Shape) -> Array:
     """Room for the columns of one image, or of a few small ones at once: (images, C, kH, kW, H', W')."""
     ones = (1,) * (4 - x.ndim)
     each = x.shape[1], *ones, *weight.shape[2:], *ones, *shape
-    few = next((n for n in (IMAGES, IMAGES // 2) if n * math.prod(each) <= 2 * CHUNK), 1)
+    few = next((n for n in (IMAGES, IMAGES // 4, IMAGES // 8) if n * math.prod(each) <= 2 * CHUNK), 1)
     return np.empty((few, *each), np.float32)
 
 

@@ -24,7 +24,7 @@ from minilib.engine import DEVICES
 from minilib.functional.counted import CountedDropout
 from minilib.functional.scan import selective_scan
 from minilib.optim import SGD, AdamW
-from minilib.parallel import get_num_threads, set_num_threads
+from minilib.parallel import get_num_threads, keep_memory, set_num_threads
 from minilib.tensor import Tensor, apply, tensor
 
 ROOT = Path(__file__).parents[2]
@@ -401,8 +401,8 @@ FAULTS = """
 import resource, sys
 import numpy as np
 if "keep" in sys.argv:
-    from minilib.compiled.memory import keep_freed
-    assert keep_freed()
+    from minilib.parallel import keep_memory
+    assert keep_memory()
 for step in range(12):
     if step == 2:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -412,7 +412,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
-@pytest.mark.skipif(not compiled.memory.keep_freed(), reason="this C library keeps no memory")
+@pytest.mark.skipif(not keep_memory(), reason="this C library keeps no memory")
 def test_freed_memory_is_kept_for_the_next_array():
     def faults(*how):
         command = [sys.executable, "-c", FAULTS, *how]
