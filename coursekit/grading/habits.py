@@ -237,6 +237,17 @@ def changed_while_walked(answer: Answer) -> Iterator[str]:
                     )
 
 
+def rounded_up_in_c(answer: Answer) -> Iterator[str]:
+    """`(n + wide - 1) / wide`, which rounds up in C alone."""
+    for one in answer.nodes:
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div):
+            by = ast.unparse(one.right)
+            if re.fullmatch(
+                rf".+ \+ {re.escape(by)} - 1|.+ \+ \({re.escape(by)} - 1\)", ast.unparse(one.left)
+            ):
+                yield f"{named(one)} leaves a fraction in Python: whole numbers are divided by `//`."
+
+
 def sign_behind(answer: Answer) -> Iterator[str]:
     line = answer.line_with(r"\w =\+ ") if any(isinstance(node, ast.UAdd) for node in answer.nodes) else ""
     if line:
@@ -365,7 +376,7 @@ RULES: tuple[Callable[[Answer], Iterator[str]], ...] = (
     one_for_all_objects,
     sharing.names_copied,
     sharing.place_in_a_selection,
-    changed_while_walked, a_view_kept, filled_from_nothing, larger_set, looked_up_late, counted_for_itself,
+    changed_while_walked, rounded_up_in_c, a_view_kept, filled_from_nothing, larger_set, looked_up_late, counted_for_itself,
     nothing_kept, names_of_the_engine, saved_alone, braces_without_f, chained_in_c,
     *sharing.RULES,
 )  # fmt: skip

@@ -239,7 +239,7 @@ def of_another(p: Pair) -> str | None:
 def of_an_input(p: Pair) -> str | None:
     for name, x in p.inputs:
         if p.have.any() and (p.same(x, p.have) or (p.have.ndim > 1 and p.same(x.T, p.have))):
-            return f"equal to the input{f' `{name}`' if name else ''}: nothing was done to it"
+            return f"equal to the input{f' `{name}`' if name else ''}: was nothing done to it?"
     return None
 
 

@@ -8,7 +8,7 @@ import re
 
 from coursekit.grading.answer import Answer, named
 
-_REDUCES = r"\b(sum|mean|max|min|amax|amin|std|var|prod|any|all|norm|argmax|argmin|dot|reduce)\("
+_REDUCES = r"\b(sum|mean|max|min|amax|amin|std|var|prod|any|all|norm|argmax|argmin|dot|reduce)\([^)]"
 
 
 def look_at(answer: Answer, pattern: str) -> str:

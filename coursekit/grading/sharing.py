@@ -38,7 +38,8 @@ def gradient_written_to(answer: Answer) -> Iterator[str]:
             continue
         for one in (node for node in ast.walk(function) if isinstance(node, ast.Assign | ast.AugAssign)):
             target = one.target if isinstance(one, ast.AugAssign) else one.targets[0]
-            name = _root(target) if isinstance(target, ast.Subscript) else ""
+            whole = isinstance(one, ast.AugAssign) and isinstance(target, ast.Name)
+            name = _root(target) if isinstance(target, ast.Subscript) or whole else ""
             made = [
                 node.value
                 for node in ast.walk(function)
@@ -55,16 +56,19 @@ def argument_written(source: str) -> str:
     """The line that writes into an argument, where there is one such argument; else ""."""
     found: dict[str, str] = {}
     for function in Answer(source).functions:
-        own = {one.arg for one in (*function.args.posonlyargs, *function.args.args)} - {"self", "ctx"}
+        arguments = (one.arg for one in (*function.args.posonlyargs, *function.args.args))
+        own = {name: name for name in arguments if name not in ("self", "ctx")}
         for node in sorted(
             (one for one in ast.walk(function) if isinstance(one, ast.Assign | ast.AugAssign)),
             key=lambda one: one.lineno,
         ):
             target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
             if isinstance(node, ast.Assign) and isinstance(target, ast.Name):
-                own -= {target.id}  # from here on an array of its own, most often
+                same = isinstance(node.value, ast.Name) and own.get(node.value.id)
+                own = {name: whose for name, whose in own.items() if name != target.id}
+                own |= {target.id: same} if same else {}  # `result = x` copies nothing
             elif (name := _root(target)) in own and not isinstance(target, ast.Attribute):
-                found.setdefault(name, ast.unparse(node))
+                found.setdefault(own[name], ast.unparse(node))
     line = next(iter(found.values())) if len(found) == 1 else ""
     return f"`{line}` writes into `{next(iter(found))}` itself." if line and len(line) < 90 else ""
 

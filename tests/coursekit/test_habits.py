@@ -26,6 +26,8 @@ MEANT: list[tuple[str, str]] = [
     ),
     ("state = {'model': self.model.state_dict().copy()}", "copies the dictionary alone"),
     ("begins = [j for j in x]\nstart[i] = np.argmin(best[begins])", "is `begins[np.argmin(best[begins])]`"),
+    ("loads = (rows + wide - 1) / wide", "by `//`"),
+    ("def backward(self, grad):\n    grad /= y\n    return grad", "`grad /= y` writes into the gradient"),
     ("bad = loss == np.nan", "is never true"),
     ("good = loss != np.nan", "is always true"),
     ("def f(xs):\n    xs = xs.sort()\n    return xs", "gives back None"),
@@ -107,6 +109,8 @@ NOT_MEANT = (
     "state = {k: v.copy() for k, v in model.state_dict().items()}",
     "begins = [j for j in x]\nstart[i] = begins[np.argmin(best[begins])]",
     "begins = [j for j in x]\nk = np.argmin(best[begins])\nstart[i] = begins[k]",
+    "loads = (rows + wide - 1) // wide",
+    "def backward(self, grad):\n    grad = grad * y\n    grad /= 2\n    return grad",
     "def f(:", "", "\0", "(" * 500,
 )  # fmt: skip
 
@@ -138,6 +142,8 @@ def test_a_result_that_the_reference_uses_and_an_answer_drops() -> None:
 def test_the_line_that_writes_into_an_argument() -> None:
     assert argument_written("def f(w, m):\n    w *= m\n    return w") == "`w *= m` writes into `w` itself."
     assert argument_written("def f(x):\n    y = x.T\n    x[0] = 1") == "`x[0] = 1` writes into `x` itself."
+    aliased = "def f(w, m):\n    v = w\n    v[0] = 1"
+    assert argument_written(aliased) == "`v[0] = 1` writes into `w` itself."
     for text in ("w = w * m\n    w *= 2", "v = w\n    m[0] = 1\n    w += 1", "v = 2 * w\n    v *= m"):
         assert argument_written(f"def f(w, m):\n    {text}") == ""
 
