@@ -577,3 +577,14 @@ def checkpoint(func: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
 # %% exercise=2.14 hint="The mark is the hook itself, not a True: a write in place looks for it among the hooks and takes it along. Yours stays behind with the old operation."
 -     vars(self.function)["retained"] = keep
 +     vars(self.function)["retained"] = True
+
+# %% exercise=2.15 hint="One array that nobody has written to says nothing of the others: go on with the next (`continue`), do not leave the function."
+def refuse_overwritten(f: Function) -> None:
+    """Raise RuntimeError where an array that `f` saved was written to since."""
+    for array in f.saved:
+        if array is not None:
+            notes = _writes.get(id(owner_of(array)))
+            if notes is None:
+                return
+            if notes.last > f.serial:
+                raise RuntimeError("an array that this operation saved was written to since")

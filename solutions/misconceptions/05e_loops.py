@@ -187,3 +187,15 @@
 +         mean[j] /= rows
 +         variance[j] = variance[j] / rows - mean[j] ** 2
 +         mean[j] += x[0, j]
+
+# %% exercise=5.26 hint="Two forms are mixed: y - (t - result) is what was lost, and has to be added to the next number; the form that is subtracted is (t - result) - y."
+def total(numbers: list[Single]) -> Single:
+    """The sum of at least one number, in float32."""
+    result = Single(0)
+    lost = Single(0)
+    for number in numbers:
+        y = number - lost
+        t = result + y
+        lost = y - (t - result)
+        result = t
+    return result

@@ -451,3 +451,12 @@ def attend_new(q, k, v):
     from minilib import functional as F
 
     return F.attend(q, k, v)[0]
+
+# %% exercise=6.19 hint="The pass over the prompt is the first of the passes: with a cache it gives a token, too, and one-token passes follow for the lengths after it."
+def text_cost(prompt: int, new: int, n_layer: int, C: int) -> tuple[int, int]:
+    """Multiplications of all passes: everything worked out anew each time, and with a cache."""
+    lengths = np.arange(prompt, prompt + new)
+    anew = n_layer * lengths * (12 * C**2 + 2 * C * lengths)
+    first = n_layer * prompt * (12 * C**2 + 2 * C * prompt)
+    cached = n_layer * (12 * C**2 + 2 * C * lengths)
+    return int(anew.sum()), int(first + cached.sum())

@@ -235,3 +235,20 @@ def backward(self, grad: Array | Parts) -> tuple[Array | None, ...]:
     with no_grad():
         found = self.operator.formula(self.ctx, *self.grads(grad))
     return tuple(fitting_gradients(self, self.wanted, found))
+
+# %% exercise=8.1 hint="The device's own row comes first; the row 'all' is for those that have none."
+def walk(rows: set[str], devices: list[str], wants: list[bool], enabled: bool) -> tuple[str, bool] | str:
+    """The row that a call takes and whether it is remembered, or "refused"."""
+    if len(set(devices)) > 1:
+        return "refused"
+    if len(devices) == 0:
+        device = "cpu"
+    else:
+        device = devices[0]
+    if "all" in rows and device != "meta":
+        row = "all"
+    elif device in rows:
+        row = device
+    else:
+        return "refused"
+    return row, enabled and any(wants)

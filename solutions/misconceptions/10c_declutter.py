@@ -135,3 +135,12 @@
 # %% exercise=10.12 hint="You spare a kept result only as long as a line still reads it, or where none does: behind its last reader its buffer goes to another. Who reads it after all lines?"
 -             if name in where and name not in kept and last.get(name, i) <= i:
 +             if name in where and (name in last or name not in kept) and last.get(name, i) <= i:
+
+# %% exercise=10.9 hint="The four pads need not be equal: rows get the first and the third, columns the second and the fourth."
+def conv_cost(x: tuple[int, ...], w: tuple[int, ...], pads=(0, 0, 0, 0), strides=(1, 1)) -> int:
+    """FMAs of a convolution of shapes x and w."""
+    n, _, h, w_in = x
+    m, c, kh, kw = w
+    rows = (h + 2 * pads[0] - kh) // strides[0] + 1
+    columns = (w_in + 2 * pads[1] - kw) // strides[1] + 1
+    return n * m * rows * columns * c * kh * kw

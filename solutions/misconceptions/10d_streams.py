@@ -204,3 +204,29 @@
 # %% exercise=10.14 hint="round goes to the nearest whole number, and a result is promised before its window is there. Round up: math.ceil, or -(-a // b)."
 -         delay = max(-(-(delay + span - stride - before) // stride), 0)
 +         delay = max(round((delay + span - stride - before) / stride), 0)
+
+# %% exercise=10.14 hint="With a stride the pulse brings whole strides: a layer waits for span - stride - before frames, not for span - 1 - before."
+def lateness(layers: Iterable[tuple[int, int, int]]) -> tuple[int, int]:
+    """How late a stack of layers (span, stride, before) is, in its own frames, and its smallest pulse."""
+    delay, pulse = 0, 1
+    for span, stride, before in layers:
+        waiting = delay + span - 1 - before
+        delay = max(-(-waiting // stride), 0)
+        pulse = pulse * stride
+    return delay, pulse
+
+# %% exercise=10.18 hint="Your buffer was handed to the step, which may have given it back as an output, and you write over it: keep a new copy each time, `array.copy()`."
+class Carried:
+    """A stream through a step: some of its outputs are inputs of the next run."""
+
+    def __init__(self, step: Any, back: dict[str, str], start: dict[str, np.ndarray]) -> None:
+        self.step = step
+        self.back = back
+        self.kept = {name: array.copy() for name, array in start.items()}
+
+    def run(self, **inputs: np.ndarray) -> dict[str, np.ndarray]:
+        """The outputs that are not kept."""
+        outputs = self.step(**inputs, **self.kept)
+        for name, source in self.back.items():
+            self.kept[name][:] = outputs[source]  # values are copied, not the reference
+        return {name: array for name, array in outputs.items() if name not in self.back.values()}
