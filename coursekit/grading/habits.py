@@ -376,7 +376,8 @@ RULES: tuple[Callable[[Answer], Iterator[str]], ...] = (
     one_for_all_objects,
     sharing.names_copied,
     sharing.place_in_a_selection,
-    changed_while_walked, rounded_up_in_c, a_view_kept, filled_from_nothing, larger_set, looked_up_late, counted_for_itself,
+    rounded_up_in_c,
+    changed_while_walked, a_view_kept, filled_from_nothing, larger_set, looked_up_late, counted_for_itself,
     nothing_kept, names_of_the_engine, saved_alone, braces_without_f, chained_in_c,
     *sharing.RULES,
 )  # fmt: skip
