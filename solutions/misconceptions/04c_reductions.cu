@@ -468,46 +468,13 @@ extern "C" __global__ void recurrence(const float* a, const float* b, float* h, 
 +     int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
 
 // %% exercise=4.19 hint="The last term needs the old n: keep it until s is worked out, or work s out first."
-__device__ void merge(float& n, float& mean, float& s, float n2, float mean2, float s2) {
-    float total = n + n2, delta = mean2 - mean;
-    if (total == 0.0f) return;
-    n = total;
-    mean = mean + delta * n2 / total;
-    s = s + s2 + delta * delta * n * n2 / total;
-}
-
-extern "C" __global__ void mean_var(const float* x, float* means, float* vars, int rows, int cols) {
-    int lane = threadIdx.x, row = blockIdx.x * blockDim.y + threadIdx.y;
-    if (row >= rows) return;
-    x += row * cols;
-    float n = 0.0f, mean = 0.0f, s = 0.0f;
-    for (int c = lane; c < cols; c += 32) merge(n, mean, s, 1.0f, x[c], 0.0f);
-    for (int offset = 16; offset > 0; offset /= 2) {
-        float n2 = __shfl_xor_sync(0xffffffff, n, offset);
-        float mean2 = __shfl_xor_sync(0xffffffff, mean, offset);
-        float s2 = __shfl_xor_sync(0xffffffff, s, offset);
-        merge(n, mean, s, n2, mean2, s2);
-    }
-    if (lane == 0) {
-        means[row] = mean;
-        vars[row] = s / cols;
-    }
-}
+-     mean += delta * n2 / total;
+-     s += s2 + delta * delta * n * n2 / total;
+-     n = total;
++     n = total;
++     mean += delta * n2 / total;
++     s += s2 + delta * delta * n * n2 / total;
 
 // %% exercise=4.23 hint="By then v holds the carry as well, and so does the total of lane 31: set the carry to it, or take the total before you add."
-extern "C" __global__ void row_scan(const float* x, float* out, int rows, int cols) {
-    int lane = threadIdx.x, row = blockIdx.x * blockDim.y + threadIdx.y;
-    if (row >= rows) return;  // the whole warp leaves
-    float carry = 0.0f;
-    for (int start = 0; start < cols; start += 32) {
-        int c = start + lane;
-        float v = c < cols ? x[row * cols + c] : 0.0f;
-        for (int offset = 1; offset < 32; offset *= 2) {
-            float before = __shfl_up_sync(0xffffffff, v, offset);
-            if (lane >= offset) v += before;
-        }
-        v += carry;
-        if (c < cols) out[row * cols + c] = v;
-        carry += __shfl_sync(0xffffffff, v, 31);
-    }
-}
+-         carry = __shfl_sync(0xffffffff, v, 31);
++         carry += __shfl_sync(0xffffffff, v, 31);

@@ -119,48 +119,15 @@
 +         same = type(a.f) is type(b.f) and frozen(vars(a.f)) == frozen(vars(b.f)) and alike
 
 # %% exercise=9.18 hint="You look for what has changed after the arrays are back in their tensors: then all of them seem changed, since an array is no node. Compare before the finally."
-def trace(function, tensors, *arrays):
-    """Placeholders, output, variables by name, and the updates of what the function has changed."""
-    arrays_of = {name: one.data for name, one in tensors.items()}
-    reads = {}
-    with tf.Graph().as_default():
-        inputs = [tf.placeholder(a.dtype, a.shape, name=f"input_{i}") for i, a in enumerate(arrays)]
-        variables = {name: tf.Variable(array, name=name) for name, array in arrays_of.items()}
-        try:
-            for name, one in tensors.items():
-                reads[name] = tf.identity(variables[name])
-                one.data = reads[name]
-            output = function(*[Tensor(node) for node in inputs]).data
-        finally:
-            for name, one in tensors.items():
-                one.data = arrays_of[name]
-        updates = []
-        for name, one in tensors.items():
-            if one.data is not reads[name]:
-                updates.append(tf.assign(variables[name], one.data))
-    return inputs, output, variables, updates
+-             changed = {name: one.data for name, one in tensors.items() if one.data is not reads[name]}
+-         finally:
+-             for name, one in tensors.items():
+-                 one.data = kept[name]
++         finally:
++             for name, one in tensors.items():
++                 one.data = kept[name]
++         changed = {name: one.data for name, one in tensors.items() if one.data is not reads[name]}
 
 # %% exercise=9.20 hint="A sum along an axis is exported as the sum of all. Only a sum whose result is one number has a translation here: refuse the others by their name."
-def lines(inputs: Sequence[Node], output: Node) -> tuple[list[Message], list[Message]]:
-    """The nodes and the weights of an ONNX file for the program of `output`."""
-    nodes, weights = [], []
-    names = {node: node.name for node in inputs}
-    for node in prune([output], set(inputs)):
-        kind = type(node.f).__name__
-        read_from = [names[source] for source in node.inputs]
-        if isinstance(node.f, kinds.Constant):
-            weights.append(weight(node.name, np.asarray(node.f.value, np.float32)))
-        elif kind == "Identity":
-            names[node] = read_from[0]
-            continue
-        elif kind == "Sum":
-            nodes.append(line("ReduceSum", read_from[:1], node.name))
-        elif kind == "Permute":
-            nodes.append(line("Transpose", read_from, node.name, perm=node.f.dims))
-        elif kind in KINDS:
-            nodes.append(line(KINDS[kind], read_from, node.name))
-        else:
-            raise ValueError(f"{kind} has no translation")
-        names[node] = node.name
-    nodes.append(line("Identity", [names[output]], "output"))
-    return nodes, weights
+-         elif kind in ("Sum", "LongSum") and node.shape == ():
++         elif kind in ("Sum", "LongSum"):
