@@ -57,9 +57,19 @@ def rms_norm(library: Any) -> Call:
     return tensor.there_and_back(library, lambda: library.F.rms_norm(x, tensor.SIZE[1:], weight), x, weight)
 
 
-def softmax(library: Any) -> Call:
-    x = library.leaf(tensor.draw(*tensor.SIZE))
-    return tensor.there_and_back(library, lambda: library.F.softmax(x, -1), x)
+def curve(apply: Callable[[Any, Any], Any]) -> Callable[[Any], Call]:
+    """Of each number by itself, or along the rows: apply(library, x), both ways."""
+
+    def setup(library: Any) -> Call:
+        x = library.leaf(tensor.draw(*tensor.SIZE))
+        return tensor.there_and_back(library, lambda: apply(library, x), x)
+
+    return setup
+
+
+softmax = curve(lambda library, x: library.F.softmax(x, -1))
+relu, tanh = curve(lambda _, x: x.relu()), curve(lambda _, x: x.tanh())
+clip = curve(lambda _, x: x.clip(-1, 1))
 
 
 one_channel, many = tensor.convolution(1, 16), tensor.convolution(16, 32)
@@ -76,6 +86,9 @@ SUITE = Suite(
         Case("softmax", "softmax, 4096 x 512", case(tensor, softmax), 0.7),
         Case("cross_entropy", "cross-entropy, 4096 x 1000", case(tensor, tensor.cross_entropy), 0.6),
         Case("gelu", "GELU (tanh), 4096 x 512", case(tensor, tensor.gelu), 1.0),
+        Case("relu", "ReLU, 4096 x 512", case(tensor, relu), 1.0),
+        Case("tanh", "tanh, 4096 x 512", case(tensor, tanh), 1.0),
+        Case("clip", "clipping to -1 and 1, 4096 x 512", case(tensor, clip), 1.0),
         Case("adamw", "AdamW step, 5 million parameters in 50 tensors", case(tensor, tensor.adamw), 0.8),
         Case("conv_1_16", "3x3 convolution, 1 to 16 channels", case(tensor, one_channel), 0.8),
         Case("conv_16_32", "3x3 convolution, 16 to 32 channels", case(tensor, many), 1.5),

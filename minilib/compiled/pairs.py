@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -45,27 +45,29 @@ def register(pair: Pair, *kinds: type[Function]) -> None:
 class Unary:
     """A pair of loops for one array: into its result y, and from the gradient and what was kept into dx.
 
-    `seen`: how the loops see an array, as rows or as one long row. What is kept for backward is y, or with
-    `derivative` a second result of the forward loop.
+    `seen`: how the loops see an array, as rows or as one long row. What is kept for backward is y or x, or
+    the derivative, then a second result of the forward loop. `numbers`: what both loops are told of f.
     """
 
     to: Callable[..., None]
     back: Callable[..., None]
     seen: Callable[[Array], Array]
-    derivative: bool = False
+    keeps: Literal["y", "x", "derivative"] = "y"
+    numbers: Callable[[Any], tuple[float, ...]] = lambda f: ()
 
     def forward(self, f: Function, x: Array) -> Array:
         if not plain(x) or x.ndim == 0:
             return NotImplemented
-        made = [np.empty_like(x) for _ in range(1 + self.derivative)]
-        over_pieces(self.to, map(self.seen, (x, *made)))
-        f.saved = (made[-1],)
+        made = [np.empty_like(x) for _ in range(1 + (self.keeps == "derivative"))]
+        over_pieces(self.to, map(self.seen, (x, *made)), *map(np.float32, self.numbers(f)))
+        f.saved = (x if self.keeps == "x" else made[-1],)
         return made[0]
 
     def backward(self, f: Function, grad: Array) -> Array:
         (kept,) = f.saved
         dx = np.empty_like(kept)
-        over_pieces(self.back, map(self.seen, (np.ascontiguousarray(grad), kept, dx)))
+        arrays = map(self.seen, (np.ascontiguousarray(grad), kept, dx))
+        over_pieces(self.back, arrays, *map(np.float32, self.numbers(f)))
         return dx
 
 

@@ -89,6 +89,10 @@ CASES: dict[str, Case] = {
     "softplus": (lambda x: F.softplus(x * 10), drawn((4, 1000))),
     "sigmoid": (lambda x: (x * 10).sigmoid(), drawn((4, 1000))),
     "exp": (lambda x: x.exp(), drawn((4, 1000))),
+    "tanh": (lambda x: (x * 3).tanh(), drawn((4, 1000))),
+    "relu": (lambda x: x.relu(), drawn((4, 1000))),
+    "clip": (lambda x: x.clip(-1, 0.5), drawn((4, 1000))),
+    "clip from below": (lambda x: x.clip(0.5, None), drawn((4, 1000))),
     "conv2d": (lambda x, w, b: F.conv2d(x, w, b, padding=1), drawn((9, 3, 8, 9), (4, 3, 3, 3), (4,))),
     "conv2d of all settings": (
         lambda x, w: F.conv2d(x, w, stride=(2, 1), padding=(2, 3), dilation=(1, 2), groups=2),
@@ -163,7 +167,7 @@ def test_each_pair_has_a_case():
 
 @pytest.mark.parametrize("name", [
     "softmax", "log_softmax", "layer_norm", "rms_norm", "gelu", "silu", "max_pool2d", "sigmoid", "exp",
-    "softplus", "conv2d", "causal_conv1d", "attention",
+    "softplus", "tanh", "relu", "clip", "conv2d", "causal_conv1d", "attention",
 ])  # fmt: skip
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_nan_and_infinity_go_where_numpy_sends_them(name, value):
@@ -208,6 +212,15 @@ def test_exp_is_off_by_two_in_the_last_place_over_all_numbers():
     assert np.array_equal(y[rounded == np.inf], rounded[rounded == np.inf])
     small = rounded <= np.finfo(np.float32).tiny
     assert np.abs(y[small] - rounded[small]).max() <= 2 * np.finfo(np.float32).smallest_subnormal
+
+
+def test_tanh_is_right_to_four_in_the_last_place_over_all_numbers():
+    x = np.arange(0, 2**32, 257, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    x = np.concatenate([x[~np.isnan(x)], np.linspace(-1, 1, 2_000_003, dtype=np.float32)])
+    y, wanted = Tensor(x).tanh().numpy(), np.tanh(x.astype(np.float64))
+    inside = np.abs(wanted) > np.finfo(np.float32).tiny
+    assert np.abs(y[inside] / wanted[inside] - 1).max() < 2.5e-7
+    assert np.abs(y[~inside] - wanted[~inside]).max() <= 2 * np.finfo(np.float32).smallest_subnormal
 
 
 def test_sums_over_two_million_rows_lose_no_digits():
