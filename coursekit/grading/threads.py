@@ -30,7 +30,10 @@ UNGUARDED = (
 MISGUARDED = (
     "it touches what is behind the end{} although it asks before: what is tested is not what is touched"
 )
-UNASKED = "it touches what is behind the end{}: no condition is about this index, so is it worked out right?"
+UNASKED = (
+    "it touches what is behind the end{}: no condition asks about {}, so is the condition about something "
+    "else, or the index not worked out right?"
+)
 
 
 BEFORE = "it touches what is before the first element{}: an index falls below 0, and nothing lies there"
@@ -57,7 +60,7 @@ def of_kernels(
         said = _of_launches(pairs, answer, reference, own)
     except (KeyError, IndexError, TypeError, ValueError):  # a run that was stopped shows less
         return None
-    return f"{said[0].upper()}{said[1:]}." if said else None
+    return f"{said[0].upper()}{said[1:]}{'' if said.endswith('?') else '.'}" if said else None
 
 
 def _of_launches(
@@ -70,7 +73,7 @@ def _of_launches(
     told = {words for want, have in wrong if (words := touched(want, have))}
     if len(told) == 1:
         return told.pop()
-    return None if told else behind(wrong, answer) or absent(answer, reference)
+    return None if told else behind(wrong, answer, own=own) or absent(answer, reference)
 
 
 def _launches(right: CellRun, cell: CellRun) -> Iterator[tuple[Any, Any]]:
@@ -126,7 +129,7 @@ def _index(wanted: Any, found: Any, grid: int, block: int) -> str | None:
     return None
 
 
-def behind(wrong: Iterable[tuple[Any, Any]], answer: str) -> str | None:
+def behind(wrong: Iterable[tuple[Any, Any]], answer: str, *, own: bool = True) -> str | None:
     """Where threads touch what is behind an array's end: whether a guard is there."""
     faults = [run for _, have in wrong for run in have["runs"].values() if "fault" in run]
     if not faults or not all(re.search(r"has [\d,]+ elements?", str(run["told"])) for run in faults):
@@ -140,15 +143,20 @@ def behind(wrong: Iterable[tuple[Any, Any]], answer: str) -> str | None:
         return BEFORE.format(which) if all(early) else None
     if not re.search(r"\b(if|for|while)\s*\(|\?", answer):
         return UNGUARDED
-    return (MISGUARDED if all(_asks(str(run["told"]), answer) for run in faults) else UNASKED).format(which)
+    unasked = [_unasked(str(run["told"]), answer) for run in faults]
+    if not any(unasked):
+        return MISGUARDED.format(which)
+    lone = [f"`{name}`" for name in sorted(set.intersection(*unasked))]
+    said = f"{' or '.join(lone)}, which its index is made of" if own and 0 < len(lone) < 3 else "this index"
+    return UNASKED.format(which, said)
 
 
-def _asks(told: str, answer: str) -> bool:
-    """Whether the conditions of an answer are about all that stands in the index of the line that failed."""
+def _unasked(told: str, answer: str) -> set[str]:
+    """What stands in the index of the line that failed, and in no condition of an answer."""
     at = re.search(r"line (\d+): .*?(\w+)\[", told)
     parts = re.split(rf"\b{at[2]}\b[^\[\]]*(?=\[)", Answer(answer).code(int(at[1])), maxsplit=1) if at else []
     asked = re.findall(r"\b(?:if|while)\s*\((.*)|([^=;]*)\?|\bfor\s*\([^;]*;([^;]*);", answer)
-    return len(parts) < 2 or _names(_index_of(parts[1])) <= _names(" ".join(map(" ".join, asked)))
+    return _names(_index_of(parts[1])) - _names(" ".join(map(" ".join, asked))) if len(parts) > 1 else set()
 
 
 def _index_of(code: str) -> str:

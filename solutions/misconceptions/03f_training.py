@@ -39,9 +39,17 @@ def shuffled_batches(images, labels, batch_size, numbers):
     numbers.shuffle(made)
     return made
 
-# %% exercise=3.28 hint="You draw with replacement: some examples come twice and others never. A permutation has each once."
+# %% exercise=3.28 hint="Some examples come twice, and others never. One permutation of all of them, drawn before the first batch, has each once."
 -     order = numbers.permutation(len(images))
 +     order = numbers.integers(0, len(images), len(images))
+
+# %% exercise=3.28 hint="Some examples come twice, and others never. One permutation of all of them, drawn before the first batch, has each once."
+def shuffled_batches(images, labels, batch_size, numbers):
+    batches = []
+    for start in range(0, len(images), batch_size):
+        chosen = numbers.permutation(len(images))[start : start + batch_size]
+        batches.append((images[chosen], labels[chosen]))
+    return batches
 
 # %% exercise=3.28 hint="You write into the caller's arrays: the data set is in another order now. Make new ones."
 -     images, labels = images[order], labels[order]
@@ -806,7 +814,7 @@ def accumulate(model, loss, batches):
 -     numbers, size, epochs = np.random.default_rng(0), 64, 15
 +     numbers, size, epochs = np.random.default_rng(0), 64, 1
 
-# %% exercise=3.50 hint="It guesses: the network that you return has not learned. Do labels go with their images, does the optimiser hold this network's parameters, and is there a step for each batch?"
+# %% exercise=3.50 hint="It guesses: the network that you return has not learned. Do labels go with their images, does the optimiser hold this network's parameters, is there a step for each batch, and is the learning rate still there after the first epoch (a schedule counts its own steps)?"
 -     optimizer = AdamW(model.parameters(), lr=0.01)
 +     optimizer = AdamW(nn.Linear(4, 2).parameters(), lr=0.01)
 

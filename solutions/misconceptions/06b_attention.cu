@@ -62,3 +62,7 @@
 // %% exercise=6.12 hint="You have not divided: mean is a sum of weighted values until it is divided by the sum of the weights."
 -     for (int i = 0; tx + i * TILE < d && row < T; i++) out[row * d + tx + i * TILE] = mean[i] / sum;
 +     for (int i = 0; tx + i * TILE < d && row < T; i++) out[row * d + tx + i * TILE] = mean[i];
+
+// %% exercise=6.12 hint="The new tile's weights are relative to its own largest score, and mean and sum to the largest of all tiles so far: where an earlier tile had a larger one, yours weigh too much."
+-             float weight = expf(scores[ty][j] - m);
++             float weight = expf(scores[ty][j] - m2);

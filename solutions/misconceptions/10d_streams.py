@@ -219,3 +219,9 @@ def lateness(layers: Iterable[tuple[int, int, int]]) -> tuple[int, int]:
 -         self.kept = {name: made[output].copy() for name, output in self.back.items()}
 +         for name, output in self.back.items():
 +             self.kept[name][:] = made[output]
+
+# %% exercise=10.18 hint="A step may keep what the caller gave it, and the caller may write into that later: copy what you keep, not only what you return."
+-         self.kept = {name: made[output].copy() for name, output in self.back.items()}
+-         return {name: array for name, array in made.items() if name not in self.back.values()}
++         self.kept = {name: made[output] for name, output in self.back.items()}
++         return {name: array.copy() for name, array in made.items() if name not in self.back.values()}
