@@ -85,7 +85,7 @@ def test_what_is_behind_the_end_with_a_guard_and_without() -> None:
 def test_a_condition_on_other_numbers_is_no_guard_of_this_index() -> None:
     run = stopped("line 4: thread (40,0,0) reads x[40], and x has 33 elements (0 to 32)")
     answer = "int o = 40, i = 0;\nif (i < n)\n    y[i] = x[o + i];"
-    assert "no condition is about this index" in said(run, answer=answer.replace("int o", "__global__ int o"))
+    assert "no condition asks about `o`" in said(run, answer=answer.replace("int o", "__global__ int o"))
 
 
 def test_what_is_written_is_no_part_of_the_index() -> None:
