@@ -407,7 +407,7 @@ def weighted_sum(weights, inputs, bias):
 -     return Value(total, "weighted_sum", tuple(made_of), tuple(derivatives))
 +     return Value(total, "weighted_sum", tuple(made_of), tuple(derivatives)) if made_of else Value(total)
 
-# %% exercise=1.10 hint="An input may be a plain number, which has no data. Look which of the two it is before you ask."
+# %% exercise=1.10 hint="An input may be a plain number, an int as well as a float, which has no data: ask whether it is a Value first."
 def weighted_sum(weights, inputs, bias):
     total = bias.data
     made_of, derivatives = [bias], [1.0]
@@ -426,3 +426,7 @@ def weighted_sum(weights, inputs, bias):
     made_of = [bias, *weights, *x]
     derivatives = [1.0, *(v.data for v in x), *(weight.data for weight in weights)]
     return wide_node(total, "weighted_sum", made_of, derivatives)
+
+# %% exercise=1.10 hint="An input may be a plain number, an int as well as a float, which has no data: ask whether it is a Value first."
+-     x = [v.data if isinstance(v, Value) else v for v in inputs]
++     x = [v if isinstance(v, float) else v.data for v in inputs]

@@ -382,3 +382,10 @@ def fewest(text, vocabulary):
 
 -     if self.padding_idx is not None:
 -         dw[self.padding_idx] = 0
+
+# %% exercise=6.3 hint="You go through the mapping in the order in which it was written. The ranks are its values: of the pairs in the word, take the one whose rank is lowest."
+def merge_by_rank(word, ranks):
+    word = list(word)
+    for pair in ranks:
+        word = merged(word, pair, pair[0] + pair[1])
+    return word

@@ -234,3 +234,7 @@ def offsets(spans, sizes):
                 at = place + sizes[other]
         places[node] = at
     return places, max((places[node] + sizes[node] for node in places), default=0)
+
+# %% exercise=9.11 hint="You ask whether the values are NaN. Ask it of the two results: let those off that are NaN on both sides, and only those."
+-     same = (a.view(np.int32) == b.view(np.int32)) | (np.isnan(a) & np.isnan(b))
++     same = (a.view(np.int32) == b.view(np.int32)) | np.isnan(values)
