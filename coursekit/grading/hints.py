@@ -136,8 +136,11 @@ def _uncounted(run: CellRun) -> CellRun:
 def _so_far(mistake: CellRun, cell: CellRun, right: CellRun) -> bool:
     """Whether all values up to where an answer stopped are the mistake's, some of them wrong and drawn."""
     until = len(cell.probes)
-    cut, shown = (replace(one, status="ok", probes=one.probes[:until]) for one in (mistake, cell))
-    return len(cut.probes) == until and _drawn(right, cell) and _same(cut, shown, right)
+    best, cut, shown = (
+        replace(one, status="ok", probes=one.probes[:until]) for one in (right, mistake, cell)
+    )
+    wrong = len(cut.probes) == until and verdict(best, shown) is not None  # and not only in the last digits
+    return wrong and _drawn(right, cell) and _same(cut, shown, right)
 
 
 def _drawn(right: CellRun, cell: CellRun) -> bool:

@@ -28,7 +28,7 @@ from minilib.tensor import Array, Function, Shape, Tensor, apply, array_module, 
 def discretize(delta: Any, A: Array, B: Array, euler: bool = False) -> tuple[Array, Array]:
     """h' = A h + B x in steps of length delta: h[t] = a h[t-1] + b x[t], where x stays as it is for a step.
 
-    delta (...) or a number; A, what stands on the diagonal, and B (..., N), both real or both complex. Returns
+    delta (...) or a number; A, what stands on the diagonal, and B (..., N), real or complex as A is. Returns
     a and b, (..., N) and of A's dtype: exp(delta A) and (exp(delta A) - 1) / A B, the zero-order hold. With
     `euler` b is delta B, as in Mamba. arXiv:2312.00752, eq. 4.
     """

@@ -389,3 +389,21 @@ def merge_by_rank(word, ranks):
     for pair in ranks:
         word = merged(word, pair, pair[0] + pair[1])
     return word
+
+# %% exercise=6.6 hint="The longest tokens are never tried: one of `longest` characters that ends at i begins at i - longest, and range leaves out its end, not its beginning."
+-         for j in range(max(0, i - longest), i):
++         for j in range(max(0, i - longest + 1), i):
+
+# %% exercise=6.4 hint="Not every byte from C0 on begins a character: C0, C1 and F5 to FF never do, nor do pairs such as E0 80. For these the sign comes at once; you wait for more. The incremental decoder of `codecs` knows all of them."
+def shown(tokens):
+    out, rest = [], b""
+    for token in tokens:
+        rest += token
+        i = len(rest) - 1
+        while i >= 0 and len(rest) - i < 4 and rest[i] & 0xC0 == 0x80:
+            i -= 1
+        need = 4 if rest[i:] and rest[i] >= 0xF0 else 3 if rest[i:] and rest[i] >= 0xE0 else 2
+        cut = i if 0 <= i and rest[i] >= 0xC0 and len(rest) - i < need else len(rest)
+        out.append(rest[:cut].decode("utf-8", errors="replace"))
+        rest = rest[cut:]
+    return [*out, rest.decode("utf-8", errors="replace")]

@@ -12,7 +12,7 @@ def in_order(out, order):
 def in_order(out, order):
     return np.sort(out, 0)
 
-# %% exercise=6.7 hint="You write into `out` while you still read it: row 0 is gone before it is needed. Write into a new array."
+# %% exercise=6.7 hint="You write into `out` while you still read it: rows are gone before they are needed. Write into a new array; `out[:]` of a NumPy array is none, it looks into the same numbers."
 -     back = np.empty_like(out)
 -     back[order] = out
 -     return back
@@ -305,3 +305,11 @@ def weights_mended(scores: Array, allowed: Array) -> Array:
     total = exps.sum(-1, keepdims=True)
     total = np.where(total == 0, 1.0, total)
     return exps / total
+
+# %% exercise=6.7 hint="You write into `out` while you still read it: rows are gone before they are needed. Write into a new array; `out[:]` of a NumPy array is none, it looks into the same numbers."
+# predicted: about a fifth
+def in_order(out, order):
+    back = out[:]
+    for i, place in enumerate(order):
+        back[place] = out[i]
+    return back

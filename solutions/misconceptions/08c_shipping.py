@@ -131,3 +131,7 @@
 +     if strides is None:
 +         return numbers[: int(np.prod(description["shape"]))].reshape(description["shape"])
 +     return np.lib.stride_tricks.as_strided(numbers, description["shape"], strides)
+
+# %% exercise=8.17 hint="At the address stands a 64-bit number again, packed as the type before the mark is: unpack it before the kernel gets it."
+-             return unpacked(memory[number], kind[:-1]) if number else None
++             return memory[number] if number else None

@@ -37,6 +37,7 @@ MISTAKES: list[tuple[Any, Any, str]] = [
     ([1284, 88], [107, 88 / 12], "a whole factor"),
     (9320093220751060617, -9126650852958490999, "whole numbers of 64 bits"),
     ([5_000_000_000, 7], [705_032_704, 7], "whole numbers of 32 bits"),
+    (-5_000_000_001, 2**64 - 5_000_000_001, "read as a number without a sign"),
     (X, 2 * X, "twice what it should be"),
     (float(X[0, 0]), float(X[0, 0]) / 2, "half of what"),
     (X, X * 5, "too large by the length of an axis"),

@@ -78,7 +78,8 @@ def stopped_after(*values: Any) -> CellRun:
 
 
 @pytest.mark.parametrize(
-    "values, earns", [((0.5, 0.37), True), ((0.5,), False), ((0.5, 0.36), False), ((), False)]
+    "values, earns",
+    [((0.5, 0.37), True), ((0.5,), False), ((0.5 + 1e-13,), False), ((0.5, 0.36), False), ((), False)],
 )
 def test_values_up_to_an_error_name_a_mistake_if_they_are_wrong(
     values: tuple[float, ...], earns: bool
