@@ -230,7 +230,7 @@ class _Comparison:
         if kind == "object":
             name = str(got["object"])
             return f"a {name}" if name in _KNOWN else "an object of another type"
-        return _called(got)
+        return f"the text {_short(got)}" if self.own and kind == "str" else _called(got)
 
     def shape(self, expected: Any, got: Any) -> str:
         return wording.shape(expected, got["shape"], len(got["array"]), self.own)
