@@ -142,7 +142,7 @@ DIFFERENT = [  # the third is what `check` tells, the fourth what a grade tells,
     (1.0, object(), "expected a float, got an object of another type"),
     (1.0, len, "expected a float, got an object of another type"),
     (1.0, map(str, ()), "expected a float, got a map"),
-    (1.0, "no operator ran", "expected a float, got the text 'no operator ran'", "expected a float, got a str"),
+    (1.0, "none ran", "expected a float, got the text 'none ran'", "expected a float, got a str"),
     (
         10**400,
         0,
