@@ -218,3 +218,11 @@ def square_backward(g, x):
 # %% exercise=8.14 hint="In the place of a missing D you put zeros of another length: D has one number for each of the E channels, and A is (E, N)."
 -         skip = np.zeros(A.shape[0], arrays[0].dtype) if D is None else D.numpy()
 +         skip = np.zeros(A.shape[1], arrays[0].dtype) if D is None else D.numpy()
+
+# %% exercise=8.11 hint="You keep a tensor as an attribute of ctx: nobody notices when it is written into before backward. Hand tensors to save_for_backward; numbers may be attributes."
+-         ctx.save_for_backward(q, k, v, out, weights)
++         ctx.save_for_backward(q, k, v, out)
++         ctx.weights = weights
+
+-         return *backward(grad, *ctx.saved_tensors, ctx.n_head), None
++         return *backward(grad, *ctx.saved_tensors, ctx.weights, ctx.n_head), None
