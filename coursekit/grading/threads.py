@@ -194,7 +194,8 @@ def counted(want: Any, have: Any, *, own: bool) -> str | None:
         if which == "at most" and count > limit * slack and total in COUNTS:
             words = COUNTS[total]
             if "sectors" in total and limit:
-                words = f"{words}{_apart(count / limit)}"
+                again = OFTEN if "_load_" in total else WRITTEN
+                words = again if count > MOST_BY_LAYOUT * limit else f"{words}{_apart(count / limit)}"
             return (
                 f"{count:,.0f} {NAMES.get(total, total)} where {limit:,.0f} would do: {words}"
                 if own
@@ -212,6 +213,10 @@ def _apart(ratio: float) -> str:
     return f"; they lie about {4 * round(ratio)} bytes apart" if ratio >= 1.8 else ""
 
 
+MOST_BY_LAYOUT = 9  # times as many sectors: 8, of 4 bytes used of 32, and something for what hangs over
+OFTEN = "the same numbers are read again and again: keep them in variables, or in shared memory"
+AGAIN = "the same number is read again: keep it in a variable"
+WRITTEN = "a place is written more than once: work in a variable, and write at the end"
 SPREAD = "neighbours of a warp {} places that do not lie side by side, or a place is {} more than once"
 NAMES = {
     "global_load_sectors": "sectors read",
@@ -227,8 +232,8 @@ NAMES = {
 COUNTS = {
     "global_load_sectors": SPREAD.format("read", "read"),
     "global_store_sectors": SPREAD.format("write", "written"),
-    "global_load_requests": "the same number is read again: keep it in a variable",
-    "global_store_requests": "a place is written more than once: work in a variable, and write at the end",
+    "global_load_requests": AGAIN,
+    "global_store_requests": WRITTEN,
     "shared_load_requests": (
         "shared memory is read oftener than need be: keep numbers in variables, or read four at a time"
     ),

@@ -124,6 +124,8 @@ def test_counts_in_words() -> None:
     want, have = launch(RIGHT, counts=counts(24)), launch(RIGHT, counts=counts(48))
     assert said(have, want).startswith("48 sectors read where 24 would do: neighbours of a warp")
     assert "about 8 bytes apart" in said(have, want)
+    have = launch(RIGHT, counts=counts(480))  # 20 times as many: no layout makes more than 8 times
+    assert "read again and again" in said(have, want) and "apart" not in said(have, want)
     assert not re.search(r"48|24", said(have, want, own=False)), "where tests are private"
     assert said(want, want) == ""
 
