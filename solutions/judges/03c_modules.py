@@ -22,7 +22,7 @@ Place = tuple[int, int, int]  # input channel, rows down, columns to the right
 
 @telling
 def judge_load_hidden_2(name: str, expected: Any, got: Any) -> str | None:
-    """The right kind of error, with the paths of all problems and no others; or what is returned; the numbers."""
+    """The right error, with the paths of all problems and no others, or what is returned; and the numbers."""
     paths, kind, told, lists, right = expected["list"]
     _, other, said, returned, found = got["list"]
     if other != kind:

@@ -33,6 +33,6 @@ def judge_heal_hidden(name: str, expected: Any, got: Any) -> str | None:
         if not 0.8 < x.std() < 1.25:
             return "a layer's numbers do not have the standard deviation 1"
         units = weight / np.maximum(np.linalg.norm(weight, axis=1, keepdims=True), 1e-30)
-        if not (units @ units.T > ALIKE).sum() == len(units):
+        if (units @ units.T > ALIKE).sum() != len(units):
             return "a layer has units that are alike"
     return None
