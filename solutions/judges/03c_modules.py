@@ -22,9 +22,9 @@ Place = tuple[int, int, int]  # input channel, rows down, columns to the right
 
 @telling
 def judge_load_hidden_2(name: str, expected: Any, got: Any) -> str | None:
-    """The right kind of error, with the paths of all problems and no others; and the numbers then."""
-    paths, kind, told, right = expected["list"]
-    _, other, said, found = got["list"]
+    """The right error, with the paths of all problems and no others, or what is returned; and the numbers."""
+    paths, kind, told, lists, right = expected["list"]
+    _, other, said, returned, found = got["list"]
     if other != kind:
         return "raises an error" if kind is None else "raises another error" if other else "raises no error"
     wanted = [_names(path, told) for path in plain(paths)]
@@ -33,9 +33,12 @@ def judge_load_hidden_2(name: str, expected: Any, got: Any) -> str | None:
         return "the message does not name every path with a problem"
     if wanted != named:
         return "the message names a path without a problem"
-    if difference(right, found, 1e-6) is None:
+    if difference(right, found, 1e-6) is not None:
+        return "the module has not got the numbers that fit" if kind is None else "something was changed"
+    if returned == lists:
         return None
-    return "the module has not got the numbers that fit" if kind is None else "something was changed"
+    wrong_way = returned["list"] == lists["list"][::-1]
+    return "the two lists that are returned are exchanged" if wrong_way else "not both lists are returned"
 
 
 @telling

@@ -164,17 +164,18 @@ def learned_and_saved(layers):
 # %% exercise=3.13 hint="You copy while you look, so a problem at the end leaves a module that is half old and half new. Collect all problems first."
 @add_to(Module)
 def load_state_dict(self, state, strict=True):
-    problems = []
-    for name, here in self.state_dict().items():
+    problems, own = [], self.state_dict()
+    for name, here in own.items():
         if name not in state:
             problems += [f"{name}: missing"] if strict else []
         elif state[name].shape != here.shape:
             problems.append(f"{name}: shape")
         else:
             here.copy_(state[name])
-    problems += [f"{name}: unknown" for name in state if strict and name not in self.state_dict()]
+    problems += [f"{name}: unknown" for name in state if strict and name not in own]
     if problems:
         raise RuntimeError("; ".join(problems))
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="You copy while you look, so a shape that differs leaves a module that is half old and half new; and your message names one problem of several. Collect all of them first."
 @add_to(Module)
@@ -204,6 +205,7 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in [*self.named_parameters(), *self.named_buffers()]:
         if name in state:
             tensor.data = state[name].data
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="You put new objects in the places of the parameters. An optimiser holds the old ones, so write into those."
 @add_to(Module)
@@ -221,6 +223,7 @@ def load_state_dict(self, state, strict=True):
             at, _, name = path.rpartition(".")
             kind = Parameter if isinstance(getattr(modules[at], name), Parameter) else Tensor
             setattr(modules[at], name, kind(state[path].data.copy()))
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="A shape that differs is a problem also with strict=False, and also where it would broadcast: compare the shapes yourself."
 @add_to(Module)
@@ -236,6 +239,7 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state and (strict or state[name].shape == tensor.shape):
             tensor.copy_(state[name])
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="You look for what is missing in the state, but not for what the state has and the module does not know."
 @add_to(Module)
@@ -249,6 +253,7 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state:
             tensor.copy_(state[name])
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="You stop at the first problem. Name all of them: whoever reads the message wants to mend them at once."
 @add_to(Module)
@@ -263,6 +268,7 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state:
             tensor.copy_(state[name])
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="Buffers are part of the state, too: batch norm's running mean would stay as it was. Go over state_dict, not over parameters."
 @add_to(Module)
@@ -278,6 +284,7 @@ def load_state_dict(self, state, strict=True):
         for name, parameter in self.named_parameters():
             if name in state:
                 parameter.copy_(state[name])
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="The wrong way round: copy_ writes into the tensor that it is called on, and you call it on those of the state."
 @add_to(Module)
@@ -292,6 +299,7 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state:
             state[name].copy_(tensor)
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="You change a dict, and the module does not hear of it. Write into the tensors that the dict holds."
 @add_to(Module)
@@ -306,6 +314,7 @@ def load_state_dict(self, state, strict=True):
     for name in own:
         if name in state:
             own[name] = state[name]
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="With strict=False, paths that are missing or unknown are no problem: take what fits."
 @add_to(Module)
@@ -319,6 +328,7 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state:
             tensor.copy_(state[name])
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="strict is True unless somebody says otherwise, and then paths that are missing or unknown are a problem."
 @add_to(Module)
@@ -333,6 +343,7 @@ def load_state_dict(self, state, strict=False):
     for name, tensor in own.items():
         if name in state:
             tensor.copy_(state[name])
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="With strict=False the state may have paths that the module does not know: leave them out."
 @add_to(Module)
@@ -346,6 +357,7 @@ def load_state_dict(self, state, strict=True):
         raise RuntimeError("; ".join(problems))
     for name in state:
         own[name].copy_(state[name])
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="With strict=False the state may lack some paths: leave those tensors as they are."
 @add_to(Module)
@@ -359,6 +371,7 @@ def load_state_dict(self, state, strict=True):
         raise RuntimeError("; ".join(problems))
     for name, tensor in own.items():
         tensor.copy_(state[name])
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="As many numbers are not yet the same shape: compare the shapes themselves."
 @add_to(Module)
@@ -373,6 +386,7 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state:
             tensor.copy_(state[name])
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="You look for what the module does not know, but not for what is missing in the state."
 @add_to(Module)
@@ -386,6 +400,7 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state:
             tensor.copy_(state[name])
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="The right problems and the wrong kind of error: raise a RuntimeError."
 @add_to(Module)
@@ -400,6 +415,7 @@ def load_state_dict(self, state, strict=True):
     for name, tensor in own.items():
         if name in state:
             tensor.copy_(state[name])
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
 
 # %% exercise=3.13 hint="You take paths out of the state, which belongs to whoever calls. Leave it as it was."
 @add_to(Module)
@@ -411,9 +427,11 @@ def load_state_dict(self, state, strict=True):
         problems += [f"{n}: unknown" for n in state if n not in own]
     if problems:
         raise RuntimeError("; ".join(problems))
+    found = IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
     for name, tensor in own.items():
         if name in state:
             tensor.copy_(state.pop(name))
+    return found
 
 # %% exercise=3.13 hint="The state has buffers, too, and you refuse them as unknown. Compare with state_dict, not with the parameters."
 @add_to(Module)
@@ -429,6 +447,14 @@ def load_state_dict(self, state, strict=True):
         for name, tensor in own.items():
             if name in state:
                 tensor.copy_(state[name])
+    return IncompatibleKeys([n for n in own if n not in state], [n for n in state if n not in own])
+
+# %% exercise=3.13 hint="What the state lacked, and what the module does not know, is not returned. With strict=False nobody hears of it otherwise: IncompatibleKeys(missing, unknown)."
+-     return IncompatibleKeys(missing, unknown)
+
+# %% exercise=3.13 hint="Both lists, the other way round: first what is missing in the state, then what is unknown here."
+-     return IncompatibleKeys(missing, unknown)
++     return IncompatibleKeys(unknown, missing)
 
 # %% exercise=3.15 hint="The weight is a plain tensor, so no module finds it and nothing learns it. Make it a Parameter."
 -         self.weight = Parameter(ones(shape)) if elementwise_affine else None
@@ -591,6 +617,16 @@ class RMSNorm(Module):
 
       def forward(self, x: Tensor) -> Tensor:
 +         self.write.weight = self.read.weight
+
+# %% exercise=3.16 hint="Two Parameters, of which your lists hide one. Let both layers hold the very same object, and no list needs mending."
+-         self.write.weight = self.read.weight
++         self.write.weight = Parameter(self.read.weight)
+
+      def forward(self, x: Tensor) -> Tensor:
+          return self.write(self.mix(self.read(x)).tanh())
++
++     def parameters(self):
++         return (p for path, p in self.named_parameters() if path != "write.weight")
 
 # %% exercise=3.17 hint="Right, and it looks at neighbours and mixes channels in one go, at nine weights for each pair of channels. Do the two one after the other: groups=inputs, then a kernel of 1."
 def mixer(inputs, outputs):

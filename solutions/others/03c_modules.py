@@ -59,6 +59,7 @@ def load_state_dict(self, state, strict=True):
         raise RuntimeError(str(sorted(wrong)))
     for path in mine.keys() & state.keys():
         mine[path].data[...] = state[path].data
+    return IncompatibleKeys(sorted(mine.keys() - state.keys()), sorted(state.keys() - mine.keys()))
 
 
 # %% exercise=3.15

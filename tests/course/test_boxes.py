@@ -23,7 +23,7 @@ WOKEN_BY_DAY = {"06b_attention"}
 BY_HAND = {"6.5", "6.8", "6.9", "6.18", "6.21", "7.5", "7.9", "7.12"}
 KEPT = {"3.16": ["forward"]}  # of a class that is given with a bug elsewhere
 # Where the simulator, which the others of the notebook need, knows nothing of what is asked.
-SIMULATED = {"3.10", "6.19", "7.16", "8.7", "8.15"}
+SIMULATED = {"6.19", "7.16", "8.7", "8.15"}
 ENGINE = {"tensor/core.py", "operations.py"}
 
 FINISHED = """

@@ -97,6 +97,72 @@ def load_state_dict(self, state, strict=True):
         own[name].copy_(state[name])
 """,
     ),
+    "the library counts": (
+        "3.1",
+        0,
+        """
+def count_windows(n, kernel, stride=1, padding=0, dilation=1):
+    return max(0, *places((n,), (kernel,), (stride,), (padding,), (dilation,)))
+""",
+    ),
+    "forward in place of hooks": (
+        "3.18",
+        2,
+        """
+def dead_units(model, x):
+    found, before = {}, ReLU.forward
+    paths = {id(module): path for path, module in model.named_modules()}
+
+    def forward(self, x):
+        y = before(self, x)
+        found[paths[id(self)]] = (y == 0).all(0).float().mean().item()
+        return y
+
+    ReLU.forward = forward
+    try:
+        model(x)
+    finally:
+        ReLU.forward = before
+    return found
+""",
+    ),
+    "eight units, over and over": (
+        "3.40",
+        0,
+        """
+@no_grad()
+def heal(model, x):
+    for layer in model:
+        if isinstance(layer, Linear):
+            drawn = np.random.default_rng(0).normal(size=layer.weight.shape)
+            rows = drawn[np.arange(len(drawn)) % 8] + 1e-4 * drawn
+            layer.weight.copy_(Tensor(rows.astype(np.float32)))
+            layer.bias.fill_(0)
+            layer.weight /= layer(x).std()
+        x = layer(x)
+""",
+    ),
+    "a module walks": (
+        "3.44",
+        0,
+        """
+class Part:
+    def tree(self, one):
+        made, inside = Module(), vars(one).items() if isinstance(one, Part) else enumerate(one)
+        for name, part in inside:
+            if isinstance(part, Parameter):
+                setattr(made, str(name), part)
+            if isinstance(part, (Part, list)):
+                setattr(made, str(name), self.tree(part))
+        return made
+
+    def named_parameters(self):
+        return list(self.tree(self).named_parameters())
+
+    def state_dict(self):
+        return {path: t.numpy().copy() for path, t in self.tree(self).state_dict().items()}
+""",
+    ),
     "one array where it is traced": (
         "3.26",
         2,
