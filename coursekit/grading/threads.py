@@ -248,5 +248,6 @@ COUNTS = {
     "barriers": "there are more barriers than need be: which `__syncthreads()` separates nothing?",
     "atomics": "one atomic for each block is enough: add up inside of the block first",
     "divergent_branches": "threads of one warp go different ways: let whole warps take a branch",
+    "flops": "more is worked out than need be: let each result serve others too, as in a tree or a scan",
     "flops_per_byte": "too much is read for what is worked out: let each number that is read serve more sums",
 }
