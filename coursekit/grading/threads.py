@@ -102,8 +102,8 @@ def reported(pairs: Sequence[tuple[CellRun, CellRun]]) -> bool:
 def touched(want: Any, have: Any, reference: str) -> str | None:
     """Which part of the index is missing, of the places that were changed beside those that should be.
 
-    That a loop does not go on is said where the `reference` has one over the grid: elsewhere there are threads
-    enough, and as many places as threads are a coincidence.
+    That a loop does not go on is said where the `reference` has one over the grid: elsewhere there are enough
+    threads, and as many places as threads are a coincidence.
     """
     if "launch" not in have or "touched" not in want or "touched" not in have:
         return None
