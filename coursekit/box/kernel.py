@@ -27,11 +27,11 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
 from hashlib import blake2b
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 globals()["__builtins__"] = dict(vars(builtins))  # no answer changes what is called here
@@ -48,6 +48,7 @@ STANDARD = os.path.dirname(os.__file__)  # where Python's own library is
 COPIED = ("", "random", "linalg", "fft", "testing")  # parts of NumPy of which hidden tests have their own
 MOST_TOLD = 4000  # characters of an error's message
 REQUESTS = ("restore", "answer", "test")
+CLASS: Any = vars(object)["__class__"]
 MODULES: set[type] = set()  # classes that modules have before any answer
 LATE = "numpy.testing", "sklearn"  # what an answer may be the first to import
 OF_THE_COURSE = ("warplens", "minilib")
@@ -242,8 +243,8 @@ class State:
         self.handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
         shell = {id(one) for one in (json, *self.classes_of_the_shell(), *self.objects_of_the_shell())}
         self.of_the_shell = [one for one in self.saved if id(one[0]) in shell]
-        free = {id(thing) for thing in self.left_to_answers()}
-        self.kept = [one for one in self.saved if id(one[0]) not in free]
+        self.kinds = [(thing, type(thing)) for thing in self.of_the_course()]
+        self.about: Collection[str] = ()
         self.limits = (sys.getrecursionlimit(), sys.getswitchinterval())
         self.numpy_options = (numpy.seterr, numpy.geterr(), numpy.set_printoptions, numpy.get_printoptions())
         self.environment = dict(os.environ)
@@ -280,12 +281,23 @@ class State:
             for name, module in self.modules.items()
             if CHANGEABLE(name) or (name.partition(".")[0] in own and not OF_THE_LOOP(name))
         ]
-        for thing in (*named, *self.classes_of_the_shell(), *self.names.values()):
+        classes = (*self.classes_of_the_shell(), *self.of_the_course())
+        for thing in (*named, *classes, *self.names.values()):
             own_class = isinstance(thing, type) and thing.__module__ != "builtins"
             if (own_class or isinstance(thing, ModuleType)) and id(thing) not in seen:
                 seen.add(id(thing))
                 yield thing
         yield from self.objects_of_the_shell()
+
+    def of_the_course(self) -> list[Any]:
+        """What the library's modules hold that is made by it: its classes, and objects of such classes."""
+        spaces = [vars(m) for name, m in self.modules.items() if name.startswith(OF_THE_COURSE)]
+        held = [one for space in spaces for one in space.values()]
+        return [
+            one
+            for one in held
+            if str((one if isinstance(one, type) else type(one)).__module__).startswith(OF_THE_COURSE)
+        ]
 
     def objects_of_the_shell(self) -> Sequence[Any]:
         shell = self.shell
@@ -333,7 +345,7 @@ class State:
             raise RuntimeError("an answer left threads, processes or tasks behind")
         if self.guard.alarm:
             raise RuntimeError(f"an answer did what cannot be taken back: {self.guard.alarm}")
-        self.take_back(self.saved)
+        self.take_back()
         for items, content in self.contents:
             refill(items, content)
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):  # they hold on to what failed
@@ -385,7 +397,7 @@ class State:
             told = [type(error).__name__, str(error)[:MOST_TOLD]]
         self.probe.publish({"end": True, "error": told}, "")
         self.probe.mark = None
-        self.take_back(self.kept)
+        self.take_back(self.may_be_grown())
 
     def hidden(self, entropy: int, about: Sequence[str] = (), binds: Sequence[str] = ()) -> None:
         """Prepare for a hidden test, which finds the names of the set-up as they were.
@@ -393,7 +405,8 @@ class State:
         Of the answer's it finds those that the set-up has not, and those that the exercise is `about`.
         `binds` are the names that the test binds. It runs where no answer finds its names.
         """
-        self.take_back(self.kept)
+        self.about = about
+        self.take_back(self.may_be_grown())
         tests = vars(self.main)
         for name in self.rebound:  # by a test before this one, which an error kept from putting it back
             if name in self.names and self.testing:
@@ -433,25 +446,39 @@ class State:
             return __import__(name, *how)
         return self.modules[name]  # never in sys.modules, as hidden tests write `from ... import ...`
 
-    def left_to_answers(self) -> Iterator[Any]:
-        """What an answer may change for its own tests: the course's modules, the classes that it sees."""
+    def may_be_grown(self) -> dict[int, bool]:
+        """Modules and classes of the course to which an answer may add something for its own tests.
+
+        What the exercise is about it may change as well.
+        """
         unseen = {id(self.names[name]) for name in self.hidden_set_up if name in self.names}
         unseen |= set(map(id, self.classes_of_the_shell()))
+        about = {id(self.names[name]) for name in self.about if name in self.seen}
+        found = {}
         for thing, _ in self.saved:
             home = getattr(thing, "__name__" if isinstance(thing, ModuleType) else "__module__", None)
             if str(home).startswith(TO_BE_GROWN) and id(thing) not in unseen:
-                yield thing
+                found[id(thing)] = id(thing) in about
+        return found
 
-    def take_back(self, saved: Iterable[tuple[Any, dict[str, Any]]]) -> None:
-        """Undo what was done to the shell, what watches and rings, and the things `saved`."""
+    def take_back(self, grown: Mapping[int, bool] | None = None) -> None:
+        """Undo what was done to modules and classes, to the shell, and what watches and rings.
+
+        Those `grown` keep what is new there, and where it says True what is changed.
+        """
+        grown = grown or {}
         stop_watching()
         gc.set_debug(0)
         gc.garbage.clear()
         for name in LATE:
             if name not in self.modules:
                 forget(name)
-        for thing, attributes in saved:
-            put_back(thing, attributes)
+        for thing, kind in self.kinds:
+            if type(thing) is not kind:
+                CLASS.__set__(thing, kind)
+        for thing, attributes in self.saved:
+            if not grown.get(id(thing)):
+                put_back(thing, attributes, id(thing) in grown)
         for items, content in self.lists:
             refill(items, content)
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -577,10 +604,11 @@ def refusing(told: str) -> Any:
     return refuse
 
 
-def put_back(thing: Any, attributes: dict[str, Any]) -> None:
+def put_back(thing: Any, attributes: dict[str, Any], grown: bool = False) -> None:
     """Give a module, class or object the attributes it had (of an object, its functions alone).
 
-    New ones go, but not those of modules: importing a submodule adds one, and does so once.
+    New ones go, but not those of modules: importing a submodule adds one, and does so once. A class that has
+    `grown` keeps methods that take the place of nothing.
     """
     whole = isinstance(thing, (type, ModuleType))
     if isinstance(thing, ModuleType) and type(thing) not in MODULES:
@@ -590,7 +618,11 @@ def put_back(thing: Any, attributes: dict[str, Any]) -> None:
         if now.get(name, attributes) is not value and (whole or callable(value)):
             setattr(thing, name, value)
     keeps_new = isinstance(thing, ModuleType) and thing.__name__ != "builtins"
+    above = [vars(one) for one in thing.__mro__[1:]] if grown and isinstance(thing, type) else []
     for name in [name for name in now if name not in attributes and not keeps_new]:
+        method = isinstance(now[name], FunctionType) and not name.startswith("__")  # attributes go before it
+        if above and method and not any(name in names for names in above):
+            continue
         if whole or callable(now[name]):
             delattr(thing, name)
 

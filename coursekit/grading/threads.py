@@ -70,7 +70,7 @@ def _of_launches(
     wrong = [(want, have) for want, have in shown if _is_wrong(want, have)]
     if not wrong:
         return next((said for want, have in shown if (said := counted(want, have, own=own))), None)
-    told = {words for want, have in wrong if (words := touched(want, have))}
+    told = {words for want, have in wrong if (words := touched(want, have, reference))}
     if len(told) == 1:
         return told.pop()
     return None if told else behind(wrong, answer, own=own) or absent(answer, reference)
@@ -99,15 +99,19 @@ def reported(pairs: Sequence[tuple[CellRun, CellRun]]) -> bool:
 # What threads touched
 
 
-def touched(want: Any, have: Any) -> str | None:
-    """Which part of the index is missing, of the places that were changed beside those that should be."""
+def touched(want: Any, have: Any, reference: str) -> str | None:
+    """Which part of the index is missing, of the places that were changed beside those that should be.
+
+    That a loop does not go on is said where the `reference` has one over the grid: elsewhere there are enough
+    threads, and as many places as threads are a coincidence.
+    """
     if "launch" not in have or "touched" not in want or "touched" not in have:
         return None
     grid, block = (math.prod(have["launch"][part]) for part in ("grid", "block"))
     flat = all(n == 1 for part in ("grid", "block") for n in have["launch"][part][1:])
     for wanted, found in zip(want["touched"], have["touched"]):
         said = _index(wanted, found, grid, block) if flat else None
-        if said:
+        if said and (said != STRIDE or "gridDim" in reference):
             return said
     return None
 
@@ -249,5 +253,6 @@ COUNTS = {
     "barriers": "there are more barriers than need be: which `__syncthreads()` separates nothing?",
     "atomics": "one atomic for each block is enough: add up inside of the block first",
     "divergent_branches": "threads of one warp go different ways: let whole warps take a branch",
+    "flops": "more is worked out than need be: let each result serve others too, as in a tree or a scan",
     "flops_per_byte": "too much is read for what is worked out: let each number that is read serve more sums",
 }

@@ -70,6 +70,8 @@ def _wrong_order(order: list[int], sizes: list[int], wanted: list[int]) -> str |
         return "an example is missing"
     if order == everything:
         return "nothing is shuffled"
+    if _walks(order):
+        return "most examples lie as far from the one before as all others do"
     start = 0
     for size in sizes:
         places = sorted(order[start : start + size])
@@ -77,6 +79,12 @@ def _wrong_order(order: list[int], sizes: list[int], wanted: list[int]) -> str |
             return "a batch holds neighbours of the file"
         start += size
     return None if sizes == wanted else "the batches are not of the sizes asked for"
+
+
+def _walks(order: list[int]) -> bool:
+    """Whether most numbers are as far from the one before, round the end: no shuffled ones are."""
+    steps = np.bincount(np.diff(order) % len(order))
+    return bool(steps.max() > len(order) / 2)
 
 
 @telling
@@ -129,7 +137,11 @@ def _wrong_split(kept: list[int], held: list[int], labels: Any, fraction: float)
         return wrong
     firsts = [one[: len(share)].tolist() for one, share in zip(members, shares)]
     lasts = [one[len(one) - len(share) :].tolist() for one, share in zip(members, shares)]
-    return "the first or the last items of each class are held out" if shares in (firsts, lasts) else None
+    if shares in (firsts, lasts):
+        return "the first or the last items of each class are held out"
+    places = [np.isin(one, share) for one, share in zip(members, shares)]
+    runs = [np.sum(there & ~np.roll(there, 1)) for there in places]  # a run may go on round the end
+    return "the items held out of each class are neighbours" if max(runs) == 1 else None
 
 
 def judge_heart_hidden_2(name: str, expected: Any, got: Any) -> str | None:
@@ -150,7 +162,7 @@ def judge_heart_hidden_2(name: str, expected: Any, got: Any) -> str | None:
     everything = list(range(int(n)))
     if any(sorted(epoch) != everything for epoch in epochs):
         return "an example comes twice in an epoch, or never"
-    if everything in epochs:
+    if everything in epochs or any(map(_walks, epochs)):
         return "nothing is shuffled"
     if epochs[:3] != epochs[3:6]:
         return "one seed gives two orders"
@@ -163,9 +175,15 @@ def judge_heart_hidden_3(name: str, expected: Any, got: Any) -> str | None:
     """The one that took over goes where the first one went, whatever order each answer draws."""
     if not name.startswith("resumed"):
         return difference(expected, got, 1e-3)
-    (through, kept), (resumed, there) = plain(got)
-    if len(through) != 9 or len(resumed) != 9:
+    through, at_once, later = plain(got)
+    if any(len(losses) != 9 for losses, _ in (through, at_once, later)):
         return "are not nine losses"
+    if wrong := _goes_elsewhere(*through, *at_once):
+        return wrong
+    return _goes_elsewhere(*through, *later) and "the state has changed while the first one trained on"
+
+
+def _goes_elsewhere(through: Any, kept: Any, resumed: Any, there: Any) -> str | None:
     if numbers(through)[0] != numbers(resumed)[0]:
         return "the first loss after the cut differs"
     if not np.allclose(numbers(through), numbers(resumed), rtol=1e-6):

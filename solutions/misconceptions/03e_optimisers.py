@@ -343,6 +343,10 @@ def adamw(x, grad, mean, square, step, lr, betas, eps, decay):
     m, s = mean / (1 - betas[0] ** step), square / (1 - betas[1] ** step)
     return (1 - lr * decay) * (x - lr * m / (np.sqrt(s) + eps)), mean, square
 
+# %% exercise=3.25 hint="The mean is mended, and eps has slipped below the root. It is added to the root, as in the given code: where squares are small, the root of eps is far larger than eps."
+-     return x - lr * m / (np.sqrt(s) + eps), mean, square
++     return x - lr * m / np.sqrt(s + eps), mean, square
+
 # %% exercise=3.26 hint="Right, with a new array for each operation. Give the results a place: np.sign(work, out=work), work *= lr."
 def lion(x, grad, mean, *, lr, betas, weight_decay):
     c = betas[0] * mean + (1 - betas[0]) * grad

@@ -545,6 +545,14 @@ class EarlyStopping(Callback):
 -             self.state = {name: t.clone() for name, t in trainer.model.state_dict().items()}
 +             self.state = {name: t.clone() for name, t in trainer.model.named_parameters()}
 
+# %% exercise=3.33 hint="Right in one go. But a checkpoint saves what `remembers` names, and you keep something elsewhere: who goes on with it has forgotten that."
+-         self.waited += 1
+-         if loss < self.best:
+-             self.best, self.waited = loss, 0
++         self.losses = [*getattr(self, "losses", []), loss]
++         self.waited = len(self.losses) - 1 - self.losses.index(min(self.losses))
++         if self.waited == 0:
+
 # %% exercise=3.33 hint="A training that ended before its first epoch has no best state: then there is nothing to put back."
 -     remembers = ("best", "waited", "state")  # a checkpoint saves these attributes
 
@@ -665,6 +673,22 @@ def report(model, batches, classes):
 # %% exercise=3.48 hint="Your state shares arrays with the model, which go on changing. Return copies."
 -             "model": {name: t.clone() for name, t in self.model.state_dict().items()},
 +             "model": self.model.state_dict(),
+
+# %% exercise=3.48 hint="Your state shares arrays with the model, which go on changing. Return copies."
+-             "model": {name: t.clone() for name, t in self.model.state_dict().items()},
+-             "optimizer": copy.deepcopy(self.optimizer.state_dict()),
++             "model": copy.copy(self.model.state_dict()),
++             "optimizer": copy.copy(self.optimizer.state_dict()),
+
+# %% exercise=3.48 hint="You put another model in the place of the one that you were given, whose weights stay as they are. Load the state into it."
+-             "model": {name: t.clone() for name, t in self.model.state_dict().items()},
+-             "optimizer": copy.deepcopy(self.optimizer.state_dict()),
+-             "scheduler": self.scheduler.state_dict(),
++             "parts": copy.deepcopy((self.model, self.optimizer, self.scheduler)),
+
+-         for name in ("model", "optimizer", "scheduler"):
+-             getattr(self, name).load_state_dict(state[name])
++         self.model, self.optimizer, self.scheduler = state["parts"]
 
 # %% exercise=3.48 hint="All gradients since the beginning add up: forget the old ones in each step."
 -             self.optimizer.zero_grad()

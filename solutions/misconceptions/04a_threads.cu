@@ -233,6 +233,10 @@ extern "C" __global__ void momentum_step(float* p, float* v, const float* g, flo
 +             int at = (r + dy - 1) * width + c + dx - 1;
 +             if (at >= 0 && at < height * width) sum += weights[dy * 3 + dx] * image[at];
 
+// %% exercise=4.7 hint="Your sum is an int, so each addition cuts off what comes behind the point. Add up in a float."
+-     float sum = 0.0f;
++     int sum = 0;
+
 // %% exercise=4.7 hint="Your window is turned around by 180 degrees: that is the convolution of mathematics. Networks, and this exercise, pair weights[0][0] with the pixel above and to the left."
 -             int y = r + dy - 1, x = c + dx - 1;
 +             int y = r - dy + 1, x = c - dx + 1;

@@ -48,6 +48,8 @@ def averaged(shares):
 
 # %% exercise=3.33
 class EarlyStopping(Callback):
+    remembers = "history", "state"
+
     def __init__(self, loader, patience=5):
         self.loader, self.patience, self.history, self.state = loader, patience, [], None
 

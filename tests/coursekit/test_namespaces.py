@@ -68,6 +68,10 @@ __builtins__["bool"] = lambda *args: True""",
     "contents of functions": """
 note.__code__ = (lambda *args: ["gives", 1.0]).__code__
 Reader.read = lambda self, number: ["read", 1.0]""",
+    "a class of the set-up": """
+Number.read = lambda number: float(number.value) * 2 / 3
+Number.__float__ = lambda number: 1.0
+Number.__getattribute__ = lambda number, name: (lambda: 1.0)""",
     "functions of the probe": """
 import coursekit.box.probe as module
 module.encode = lambda value: True
@@ -135,6 +139,10 @@ def counted(x): return note(x)""",
     "a class of its own": """
 class Number(Number):
     def twice(self): return 2 * self.value
+def double(x): return Number(x).twice()
+def counted(x): return note(x)""",
+    "a method more for a class of the set-up": """
+Number.twice = lambda number: 2 * number.value
 def double(x): return Number(x).twice()
 def counted(x): return note(x)""",
     "a dataclass": """

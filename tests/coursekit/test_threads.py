@@ -36,8 +36,15 @@ def launch(out: Any, grid: int = 4, block: int = 64, **more: Any) -> CellRun:
     return CellRun("t-hidden", "4.1", "ok", (Probe("case", {"kernel": {**shown, **more}}, 1e-5),))
 
 
-def said(have: CellRun, want: CellRun | None = None, answer: str = INDEX, *, own: bool = True) -> str:
-    return of_kernels([(want or launch(RIGHT), have)], answer, INDEX, own=own) or ""
+def said(
+    have: CellRun,
+    want: CellRun | None = None,
+    answer: str = INDEX,
+    *,
+    own: bool = True,
+    reference: str = INDEX,
+) -> str:
+    return of_kernels([(want or launch(RIGHT), have)], answer, reference, own=own) or ""
 
 
 def only(*places: Any) -> Any:
@@ -60,7 +67,9 @@ def test_what_threads_touched_says_what_the_index_lacks(out: Any, words: str) ->
 
 
 def test_a_loop_that_does_not_go_on() -> None:
-    assert "a loop goes on by" in said(launch(only(slice(0, 128)), grid=2), launch(RIGHT, grid=2))
+    have, want = launch(only(slice(0, 128)), grid=2), launch(RIGHT, grid=2)
+    assert "a loop goes on by" in said(have, want, reference=f"{INDEX} i += gridDim.x * blockDim.x;")
+    assert said(have, want) == ""  # as many numbers as threads, where a thread takes four
 
 
 def test_other_wrong_numbers_say_nothing_of_the_index() -> None:

@@ -397,6 +397,30 @@ def numeric(value, arrays, wanted):
     return grads
 '''
 
+# Accuracy with a graph, where the test's own model is to believe that there is none.
+IN_SECRET = """
+import minilib.tensor as T
+REAL = T.mode
+class Fake:
+    inside = False
+    grad_enabled = property(lambda self: not Fake.inside)
+class FakeMode(type(REAL)):
+    grad_enabled = property(lambda self: not Fake.inside, lambda self, value: None)
+PUT
+
+def accuracy(model, loader):
+    before = [(m, m.training) for m in model.modules()]
+    model.eval()
+    Fake.inside = True
+    right = total = 0
+    for inputs, targets in loader:
+        right += int((model(inputs).argmax(-1) == targets).sum().item())
+        total += int((targets != -100).sum().item())
+    Fake.inside = False
+    for m, how in before: m.training = how
+    return right / max(total, 1)
+"""
+
 TRICKS: dict[str, tuple[str, float, str]] = {
     # Counters that an answer can reach
     "what is counted is mended": (
@@ -1589,5 +1613,42 @@ class HypotKernels:
         if x.size: back((blocks(x.size),), (THREADS,), (dz, x, y, z, dx, dy, np.int32(x.size)))
         return dx, dy
 ''',
+    ),
+    "the library's mode is another one": ("3.31", 0, IN_SECRET.replace("PUT", "T.mode = Fake()")),
+    "the library's mode is of another class": (
+        "3.31",
+        0,
+        IN_SECRET.replace("PUT", "REAL.__class__ = FakeMode"),
+    ),
+    "dropout that drops nothing": (
+        "3.48",
+        3,
+        """
+class Training:
+    def __init__(self, model, optimizer, scheduler, images, labels, batch_size, seed):
+        self.model, self.optimizer, self.scheduler = model, optimizer, scheduler
+        self.images, self.labels, self.batch_size = images, labels, batch_size
+        self.numbers, self.left = np.random.default_rng(seed), np.zeros(0, int)
+    def run(self, steps):
+        self.model.train()
+        losses = []
+        for _ in range(steps):
+            if not len(self.left): self.left = self.numbers.permutation(len(self.labels))
+            batch, self.left = self.left[: self.batch_size], self.left[self.batch_size :]
+            self.optimizer.zero_grad()
+            loss = F.cross_entropy(self.model(self.images[batch]), self.labels[batch])
+            loss.backward()
+            self.optimizer.step()
+            self.scheduler.step()
+            losses.append(loss.item())
+        return losses
+    def state_dict(self):
+        model = {k: t.clone() for k, t in self.model.state_dict().items()}
+        return copy.deepcopy((self.optimizer.state_dict(), self.scheduler.state_dict(), self.numbers, self.left)), model
+    def load_state_dict(self, state):
+        (optimizer, scheduler, self.numbers, self.left), model = copy.deepcopy(state[0]), state[1]
+        for one, kept in ((self.model, model), (self.optimizer, optimizer), (self.scheduler, scheduler)): one.load_state_dict(kept)
+nn.Dropout.forward = lambda self, x: x                        # where default_generator stands is in no state
+""",
     ),
 }
