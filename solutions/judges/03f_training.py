@@ -175,12 +175,14 @@ def judge_heart_hidden_3(name: str, expected: Any, got: Any) -> str | None:
     """The one that took over goes where the first one went, whatever order each answer draws."""
     if not name.startswith("resumed"):
         return difference(expected, got, 1e-3)
-    through, at_once, later = plain(got)
-    if any(len(losses) != 9 for losses, _ in (through, at_once, later)):
+    through, at_once, later, twice = plain(got)
+    if any(len(losses) != 9 for losses, _ in (through, at_once, later, twice)):
         return "are not nine losses"
     if wrong := _goes_elsewhere(*through, *at_once):
         return wrong
-    return _goes_elsewhere(*through, *later) and "the state has changed while the first one trained on"
+    if _goes_elsewhere(*through, *later):
+        return "the state has changed while the first one trained on"
+    return _goes_elsewhere(*through, *twice) and "the state has changed while one that loaded it trained on"
 
 
 def _goes_elsewhere(through: Any, kept: Any, resumed: Any, there: Any) -> str | None:

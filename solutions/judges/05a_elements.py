@@ -49,6 +49,8 @@ def _axes(expected: Any, got: Any) -> tuple[str | None, int, int]:
         return "the sizes do not give as many numbers as the shape", bound, 0
     if any(_places(sizes, step) != _places(shape, stride) for step, stride in zip(steps, strides)):
         return "an array is read in other places, or in another order", bound, 0
+    if not all(isinstance(each, list) for each in (plain(got)[2][0], *plain(got)[2][1])):
+        return "the numbers are right, and sizes and steps are asked for in lists", bound, 0
     return None, bound, sum(map(len, steps))
 
 

@@ -478,3 +478,7 @@ extern "C" __global__ void recurrence(const float* a, const float* b, float* h, 
 // %% exercise=4.23 hint="By then v holds the carry as well, and so does the total of lane 31: set the carry to it, or take the total before you add."
 -         carry = __shfl_sync(0xffffffff, v, 31);
 +         carry += __shfl_sync(0xffffffff, v, 31);
+
+// %% exercise=4.18 hint="Lane 0 of every warp adds, so sums of warps come on top of the block's. One thread of the block may add: threadIdx.x == 0."
+-     if (threadIdx.x == 0) atomicAdd(result, v);
++     if (lane == 0) atomicAdd(result, v);

@@ -229,3 +229,7 @@ class HypotKernels:
 -         shares[y].append(f"d{result} * {x}" if operator == "*" else f"d{result}")
 +         if operator == "*" or y != x:
 +             shares[y].append(f"d{result} * {x}" if operator == "*" else f"d{result}")
+
+# %% exercise=5.2 hint="The numbers are right. They are asked for in lists, the sizes and the steps of each array."
+-     return sizes, steps
++     return tuple(sizes), [tuple(s) for s in steps]
