@@ -45,7 +45,7 @@ FEW = 16 * LARGE  # ... but what all of them together take beyond that counts
 
 POOLS = 128 * LARGE  # what an answer may have in all before memory is measured, beside ...
 CODE = 384 * LARGE  # ... small blocks: what it imports consists of them
-BESIDE = 256 * LARGE  # what C takes for itself beside what Python counts: more of it is an answer's
+BESIDE = 128 * LARGE  # what C takes for itself beside what Python counts: more of it is an answer's
 
 NOTED = 10_000  # numbers that a test's notes hold in all: more would be taken for a flood
 DRAWN = "what was drawn"  # the last probe of a test that is run with `noting`
@@ -245,23 +245,22 @@ def _measured() -> Iterator[Callable[..., None]]:
         stop()
 
 
-def watch_pools() -> None:
-    """From now on, until it is asked for, note what memory an answer makes for itself."""
-    global files, first_beside
-    files = open_files()
+def watch_pools() -> int:
+    """From now on, until it is asked for, note what memory an answer makes for itself; what C has by now."""
+    collect()  # what another answer has left
     stop()
     start()
-    first_beside = _beside()
+    return _beside()
 
 
-def counted_pools() -> int | None:
+def counted_pools(had_beside: int) -> int | None:
     """The bytes that an answer's cells have made, which no measurement would see; None if it stopped that."""
     found = None
     if is_tracing():
         collect()
         sizes = _sizes()
         small = sum(size for size in sizes if size < LARGE)
-        beside = max(0, _beside() - first_beside - BESIDE)
+        beside = max(0, _beside() - had_beside - BESIDE)
         found = sum(sizes) - small + max(0, small - CODE) + beside
     stop()
     return found
