@@ -44,7 +44,7 @@ LARGE = 1024  # bytes; smaller blocks are names, tuples and other things that an
 FEW = 16 * LARGE  # ... but what all of them together take beyond that counts
 
 POOLS = 128 * LARGE  # what an answer may have in all before memory is measured, beside ...
-CODE = 384 * LARGE  # ... small blocks: what it imports consists of them
+CODE = 1024 * LARGE  # ... small blocks: what it imports consists of them
 BESIDE = 128 * LARGE  # what C takes for itself beside what Python counts: more of it is an answer's
 
 NOTED = 10_000  # numbers that a test's notes hold in all: more would be taken for a flood
