@@ -380,7 +380,8 @@ class State:
         self.hide()
         self.pools: int | None = 0
         if measured:
-            self.probe.watch_pools()
+            self.files = self.probe.open_files()
+            self.had_beside = self.probe.watch_pools()
 
     def test(self, locked: str) -> None:
         """Run a hidden test, with what it needs to know, that only the grader can have sent.
@@ -422,13 +423,14 @@ class State:
                 space["__builtins__"].pop(name, None)
             if not self.testing:  # the first hidden test
                 if self.measured:
-                    self.pools = self.probe.counted_pools()
+                    self.pools = self.probe.counted_pools(self.had_beside)
                 self.back_to_set_up()
                 taken = self.names.keys() | vars(builtins).keys()
                 tests.update({name: own[name] for name in own if name in about or name not in taken})
                 tests["__builtins__"] = {**vars(builtins), "__import__": self.imported}
                 self.testing = True
         self.probe.pools = self.pools
+        self.probe.files = self.files if self.measured else None
         self.hide()
         self.seed(entropy)
         tests["rng"] = self.default_rng(entropy)

@@ -8,14 +8,18 @@ builtins are looked up in a copy, and what measures is imported by name.
 from __future__ import annotations
 
 import builtins
+import ctypes
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from gc import collect
 from math import isfinite
+from os import O_RDONLY, fstat, listdir
+from stat import S_IFIFO, S_IFMT, S_IFREG, S_IFSOCK
 from tracemalloc import (
     get_object_traceback,
     get_traced_memory,
+    get_tracemalloc_memory,
     is_tracing,
     reset_peak,
     start,
@@ -27,14 +31,21 @@ from typing import Any, TypeVar
 
 from numpy import generic, ndarray
 
+try:
+    from fcntl import F_GETFL, fcntl
+    from os import O_ACCMODE
+except ImportError:  # Windows, which has no /proc either
+    pass
+
 globals()["__builtins__"] = dict(vars(builtins))
 
 MIME = "application/vnd.coursekit.probe+json"
 LARGE = 1024  # bytes; smaller blocks are names, tuples and other things that any object has ...
 FEW = 16 * LARGE  # ... but what all of them together take beyond that counts
 
-POOL = 16 * LARGE  # a block that may be one of a pool ...
-POOLS = 8 * POOL  # ... of which an answer may have so many before memory is measured
+POOLS = 128 * LARGE  # what an answer may have in all before memory is measured, beside ...
+CODE = 1024 * LARGE  # ... small blocks: what it imports consists of them
+BESIDE = 128 * LARGE  # what C takes for itself beside what Python counts: more of it is an answer's
 
 NOTED = 10_000  # numbers that a test's notes hold in all: more would be taken for a flood
 DRAWN = "what was drawn"  # the last probe of a test that is run with `noting`
@@ -48,6 +59,8 @@ Result = TypeVar("Result")
 mark: Callable[[dict[str, Any]], str] | None = None  # signs what is shown, for the grader
 measuring = False  # memory: then no answer writes files
 pools: int | None = 0  # what `counted_pools` said of the answer
+files: frozenset[tuple[int, ...]] | None = None  # what could be written into before the answer
+first_beside = seen_beside = 0  # what C held for itself at first, and the most that `look` saw since
 
 
 PLAIN: tuple[tuple[type, Callable[[Any], Any]], ...] = (  # what a subclass holds, by its base's own methods
@@ -167,24 +180,26 @@ def held(action: Callable[[], Result]) -> tuple[Result, int]:
     """What `action()` returns, and the bytes that live after it beside those before.
 
     Whoever keeps them: the result, an attribute, a closure, a global name. Arrays of NumPy count, a view as
-    all of the array that it looks into; so do lists, bytes and whatever else takes `LARGE` bytes at a time.
-    Let the arrays be of some kilobytes. What was there before counts for nothing, filled or not: take sizes
-    from `rng`, and several actions before the first result is used. Large blocks that an answer has made
-    before any is measured are refused.
+    all of the array that it looks into; so do lists, bytes and whatever else takes `LARGE` bytes at a time,
+    and what C keeps for itself. Let the arrays be of many kilobytes. What was there before counts for
+    nothing, filled or not: take sizes from `rng`, and several actions before the first result is used. Memory
+    that an answer has made before any is measured is refused, and so is an open file.
     """
     with _measured() as check:
         before = _live_bytes()
         result = action()
         collect()
         check()
-        return result, _live_bytes() - before
+        look()
+        return result, _live_bytes() - before + max(0, seen_beside - BESIDE)
 
 
 def most(action: Callable[[], Result], floor: int = 0) -> tuple[Result, int]:
     """What `action()` returns, and the most bytes that lived at a time while it ran, beside those before.
 
     But at least `floor`, which is reached before it begins: let it be what the judge allows, and whoever
-    begins the measurement anew, so that less is measured, is told so.
+    begins the measurement anew, so that less is measured, is told so. What C keeps for itself is seen at the
+    end, and wherever the test itself takes a `look` while the action runs.
     """
     with _measured() as check:
         before = get_traced_memory()[0]
@@ -194,24 +209,35 @@ def most(action: Callable[[], Result], floor: int = 0) -> tuple[Result, int]:
         result = action()
         peak = get_traced_memory()[1]
         check(peak >= reached)
-        return result, peak - before
+        look()
+        return result, peak - before + max(0, seen_beside - BESIDE)
+
+
+def look() -> None:
+    """While memory is measured: see what C keeps for itself now."""
+    global seen_beside
+    seen_beside = max(seen_beside, _beside() - first_beside)
 
 
 @contextmanager
 def _measured() -> Iterator[Callable[..., None]]:
     """In this block memory is counted; what this gives raises RuntimeError where an answer has meddled."""
-    global measuring
+    global measuring, seen_beside, first_beside
 
     def check(plausible: bool = True) -> None:
         if get_object_traceback(witness) is None or not plausible:
             raise RuntimeError("the answer stopped or cleared tracemalloc, by which its memory is measured")
+        if open_files() - were_open:
+            raise RuntimeError("the answer has opened files or pipes while its memory is measured")
 
     without_pools()
+    were_open = open_files()
     collect()
     stop()
     start()
     witness = bytearray(LARGE)
     measuring = True
+    seen_beside, first_beside = 0, _beside()
     try:
         yield check
     finally:
@@ -219,22 +245,77 @@ def _measured() -> Iterator[Callable[..., None]]:
         stop()
 
 
-def watch_pools() -> None:
-    """From now on, until it is asked for, note what memory an answer makes for itself."""
+def watch_pools() -> int:
+    """From now on, until it is asked for, note what memory an answer makes for itself; what C has by now."""
+    collect()  # what another answer has left
     stop()
     start()
+    return _beside()
 
 
-def counted_pools() -> int | None:
+def counted_pools(had_beside: int) -> int | None:
     """The bytes that an answer's cells have made, which no measurement would see; None if it stopped that."""
-    found = sum(size for size in _sizes() if size >= POOL) if is_tracing() else None
+    found = None
+    if is_tracing():
+        collect()
+        sizes = _sizes()
+        small = sum(size for size in sizes if size < LARGE)
+        beside = max(0, _beside() - had_beside - BESIDE)
+        found = sum(sizes) - small + max(0, small - CODE) + beside
     stop()
     return found
 
 
 def without_pools() -> None:
+    """Raise RuntimeError where an answer has what it could keep numbers in unmeasured."""
     if pools is None or pools > POOLS:
         raise RuntimeError("the answer keeps memory of its own, made before any is measured")
+    if files is not None and open_files() - files:
+        raise RuntimeError("the answer keeps files or pipes open, and could keep in them what is measured")
+
+
+def open_files() -> frozenset[tuple[int, ...]]:
+    """Files, pipes and sockets that are open to be written into; none where the system does not tell."""
+    found = []
+    try:
+        handles = [*map(int, listdir("/proc/self/fd"))]
+    except OSError:
+        return frozenset()
+    for handle in handles:
+        try:
+            about, flags = fstat(handle), fcntl(handle, F_GETFL)
+        except OSError:  # the folder's own, which is closed by now
+            continue
+        if S_IFMT(about.st_mode) in (S_IFREG, S_IFIFO, S_IFSOCK) and flags & O_ACCMODE != O_RDONLY:
+            found.append((handle, about.st_dev, about.st_ino))
+    return frozenset(found)
+
+
+class _Malloc(ctypes.Structure):
+    """What glibc tells of its memory: the 5th and the 8th are bytes in use."""
+
+    _fields_ = [("sizes", ctypes.c_size_t * 10)]
+
+
+def _teller() -> Any:
+    """The function of the C library that tells of its memory; None where it has none."""
+    try:
+        tell = ctypes.CDLL(None).mallinfo2
+    except (TypeError, AttributeError, OSError):  # the last in an answer, which may not
+        return None
+    tell.restype = _Malloc
+    return tell
+
+
+_tell = _teller()
+
+
+def _beside() -> int:
+    """The bytes that C has taken, for Python too, less what Python counts; 0 where it does not tell."""
+    if _tell is None:
+        return 0
+    sizes = _tell().sizes
+    return int(sizes[4] + sizes[7]) - get_traced_memory()[0] - get_tracemalloc_memory()
 
 
 def _sizes() -> list[int]:

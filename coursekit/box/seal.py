@@ -30,6 +30,10 @@ REFUSED = {
     "sys.monitoring.register_callback", "cpython.PyInterpreterState_New", "mmap.__new__", "os.fork",
     "os.forkpty", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "pty.spawn",
 }  # fmt: skip
+NOT_MEASURED = {
+    "sqlite3.connect", "os.link", "os.mkdir", "os.rename", "os.setxattr", "os.symlink", "os.truncate",
+    "os.utime",
+}  # fmt: skip
 OF_PYTHON = ("_test", "_xx", "_interp", "_posixsub")  # modules that reach frames, interpreters and processes
 OF_THE_MACHINE = ("/threadpoolctl.py", "/minilib/parallel.py")  # what may ask /proc and the C library
 REFUSAL = "an answer is graded without traces, other processes, raw memory, and files for numbers ({})"
@@ -112,7 +116,7 @@ def sealed(
     real_subclasses, frame_at, stat = of_class["__subclasses__"], sys._getframe, os.stat
     hidden = {id(globals()), *map(id, secret)}
     fixed = hidden | {id(vars(module)) for module in [*sys.modules.values()]}
-    unlisted, refused = set(map(id, classes)), set(REFUSED)
+    unlisted, refused, unseen = set(map(id, classes)), set(REFUSED), set(NOT_MEASURED)
     folders = tuple(f"{os.path.abspath(folder)}/" for folder in libraries)
     of_proc = os.stat("/proc").st_dev if os.path.isdir("/proc/self") else None
 
@@ -144,7 +148,7 @@ def sealed(
             return True
         if event == "import" and arguments[0].startswith(OF_PYTHON):
             return True
-        if ((event == "open" and arguments[2] & TO_WRITE) or event == "sqlite3.connect") and measured():
+        if ((event == "open" and arguments[2] & TO_WRITE) or event in unseen) and measured():
             return True
         if event == "open" and of_proc is not None and isinstance(arguments[0], str | bytes):
             try:

@@ -7,12 +7,12 @@ from typing import Any
 from coursekit.grading.compare import difference
 from coursekit.grading.plain import plain
 
-SPARE = 4096  # bytes for the weight and what any object has; an x is of 80,000 or more
+SPARE = 4096  # bytes for the weight and what any object has; an x is of 800,000 or more
 
 
 def judge_rms_norm_hidden_2(name: str, expected: Any, got: Any) -> str | None:
     """The gradients, from what lives after forward; and no more of it than an x and its rows."""
-    if name == "gradients":
+    if name != "kept beside the result":
         return difference(expected, got, 1e-9)
     pairs = zip(plain(expected), plain(got), strict=True)
     more = any(found[0] > right[0] + SPARE for right, found in pairs)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import ssl
 import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -121,6 +123,30 @@ def test_what_is_kept_in_many_small_pieces_counts() -> None:
     x = np.random.default_rng(1).normal(size=N)
     content = x.tobytes()
     assert held(lambda: [content[at : at + 800] for at in range(0, len(content), 800)])[1] >= 8 * N
+
+
+@pytest.mark.skipif(probe._tell is None, reason="the C library does not tell of its memory")
+def test_what_c_keeps_counts_at_the_end_and_where_the_test_looks() -> None:
+    def kept(look: Callable[[], None]) -> list[ssl.MemoryBIO]:
+        made = [ssl.MemoryBIO() for _ in range(100)]
+        for one in made:
+            one.write(bytes(20_000))
+        look()
+        return made
+
+    assert held(lambda: kept(int))[1] > 1_500_000
+    assert most(lambda: kept(probe.look).clear())[1] > 1_500_000
+    assert most(lambda: kept(int).clear())[1] < 500_000
+
+
+def test_who_opens_what_numbers_could_be_kept_in_is_told_so() -> None:
+    pipes: list[int] = []
+    with pytest.raises(RuntimeError, match="opened files or pipes"):
+        held(lambda: pipes.extend(os.pipe()))
+    for handle in pipes:
+        os.close(handle)
+    with open(os.devnull, "w") as nothing, open(__file__) as this:
+        assert not {nothing.fileno(), this.fileno()} & {handle for handle, *_ in probe.open_files()}
 
 
 def test_a_case_is_named_as_one_would_write_it() -> None:

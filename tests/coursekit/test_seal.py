@@ -420,20 +420,34 @@ def test_the_seed_of_others_says_nothing_about_the_tests_own(kernel: Kernel) -> 
     assert drawn != of_the_same_seed
 
 
-POOL = """
-POOL = np.empty(100_000)
-def answer(x): return x
-"""
+OF_ITS_OWN = "the answer keeps memory of its own, made before any is measured"
+OPEN = "the answer keeps files or pipes open, and could keep in them what is measured"
+MADE_BEFORE = {
+    "POOL = np.empty(100_000)": OF_ITS_OWN,
+    "POOL = [np.empty(100) for _ in range(2_000)]": OF_ITS_OWN,
+    "import ssl; POOL = ssl.MemoryBIO(); POOL.write(bytes(1_000_000))": OF_ITS_OWN,
+    "import tempfile; FILE = tempfile.TemporaryFile()": OPEN,
+    "import os; ENDS = os.pipe()": OPEN,
+    "import os; os.dup2(os.pipe()[1], 0)": OPEN,
+}
 
 
-def test_memory_that_was_made_before_is_no_way_around_measuring(kernel: Kernel) -> None:
-    assert kernel.execute("", 30, first=["restore"]).error == ""
-    assert kernel.execute(POOL, 30, first=["answer", True]).error == ""
+@pytest.mark.parametrize("made", MADE_BEFORE)
+def test_memory_that_was_made_before_is_no_way_around_measuring(last_kernel: Kernel, made: str) -> None:
+    assert last_kernel.execute("", 30, first=["restore"]).error == ""
+    answer = f"{made}\ndef answer(x): return x"
+    assert last_kernel.execute(answer, 30, first=["answer", True]).error == ""
     test = "from coursekit.box.probe import most\nprobe('value', most(lambda: answer(1)))"
-    shown = kernel.execute(test, 30, first=["hidden", 5, ["answer"]])
-    assert shown.error == "RuntimeError: the answer keeps memory of its own, made before any is measured"
-    _, shown = answered(kernel, "def answer(x): return x", test)
-    assert value(shown)["tuple"][0] == {"int": "1"}
+    shown = last_kernel.execute(test, 30, first=["hidden", 5, ["answer"]])
+    assert shown.error.startswith(f"RuntimeError: {MADE_BEFORE[made]}")
+
+
+def test_who_keeps_nothing_is_measured(kernel: Kernel) -> None:
+    assert kernel.execute("", 30, first=["restore"]).error == ""
+    answer = "import fractions, statistics, decimal, dataclasses\ndef answer(x): return x"
+    assert kernel.execute(answer, 30, first=["answer", True]).error == ""
+    test = "from coursekit.box.probe import most\nprobe('value', most(lambda: answer(1)))"
+    assert value(kernel.execute(test, 30, first=["hidden", 5, ["answer"]]))["tuple"][0] == {"int": "1"}
 
 
 def test_who_ends_a_test_early_has_not_passed_it(last_kernel: Kernel) -> None:

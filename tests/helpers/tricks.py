@@ -1361,6 +1361,108 @@ def stash(array):
     room[...] = array
     return room
 '''
+# Where a copy of an array may lie that Python's own count of memory does not see: `stash` and `unstash`.
+UNSEEN = {
+    "small blocks": """
+ROOM, AT = [np.empty(1000, np.uint8) for _ in range(16_000)], [0]
+def put(data):
+    start = AT[0]
+    for at in range(0, len(data), 1000):
+        ROOM[AT[0] % 16_000][:len(data[at:at + 1000])] = np.frombuffer(data[at:at + 1000], np.uint8)
+        AT[0] += 1
+    return start, len(data)
+def got(note):
+    start, size = note
+    return b"".join(ROOM[(start + k) % 16_000].tobytes() for k in range(-(-size // 1000)))[:size]
+""",
+    "an open file": """
+import tempfile
+FILE = tempfile.TemporaryFile()
+def put(data):
+    at = FILE.seek(0, 2)
+    FILE.write(data)
+    FILE.flush()
+    return at, len(data)
+def got(note):
+    FILE.seek(note[0])
+    return FILE.read(note[1])
+""",
+    "pipes": """
+import os
+def put(data):
+    ends = []
+    for at in range(0, len(data), 65536):
+        ends.append(os.pipe())
+        os.write(ends[-1][1], data[at:at + 65536])
+    return ends, len(data)
+def got(note):
+    pieces = [os.read(end, 65536) for end, _ in note[0]]
+    for (_, end), piece in zip(note[0], pieces): os.write(end, piece)
+    return b"".join(pieces)
+""",
+    "a data base": """
+import sqlite3
+BASE = sqlite3.connect(":memory:")
+BASE.execute("create table kept (data blob)")
+def put(data): return BASE.execute("insert into kept values (?)", (data,)).lastrowid
+def got(note): return BASE.execute("select data from kept where rowid = ?", (note,)).fetchone()[0]
+""",
+    "C": """
+import ssl
+def put(data):
+    kept = ssl.MemoryBIO()
+    kept.write(data)
+    return kept
+def got(note):
+    data = note.read()
+    note.write(data)
+    return data
+""",
+}
+UNSEEN = {
+    where: f"""{keeps}
+def stash(array):
+    array = np.ascontiguousarray(array)
+    return put(array.tobytes()), array.dtype, array.shape
+def unstash(note): return np.frombuffer(got(note[0]), note[1]).reshape(note[2]).copy()
+"""
+    for where, keeps in UNSEEN.items()
+}
+TRICKS |= {
+    f"what is saved lies in {where}": (
+        "2.8",
+        2,
+        f"""{stash}
+import hashlib
+WHERE = {{}}
+class LeakyReLU(Function):
+    def __init__(self, slope): self.slope = slope
+    def forward(self, x):
+        positive = np.asarray(x > 0)
+        name = hashlib.blake2b(positive.tobytes() + str(x.shape).encode(), digest_size=8).digest()
+        if name not in WHERE: WHERE[name] = stash(positive)
+        self.saved = (np.frombuffer(name, np.uint8).copy(),)
+        return np.where(positive, x, self.slope * x).astype(x.dtype)
+    def backward(self, grad):
+        positive = unstash(WHERE[self.saved[0].tobytes()]).reshape(grad.shape)
+        return np.where(positive, grad, self.slope * grad).astype(grad.dtype)
+""",
+    )
+    for where, stash in UNSEEN.items()
+}
+TRICKS |= {
+    f"all pieces lie in {where}": (
+        "3.9",
+        1,
+        f"""{stash}
+def online_logsumexp(pieces):
+    notes = [stash(piece) for piece in pieces]
+    top = max([-math.inf, *(float(unstash(note).max(initial=-math.inf)) for note in notes)])
+    return top if top == -math.inf else top + math.log(sum(float(np.exp(unstash(note) - top).sum()) for note in notes))
+""",
+    )
+    for where, stash in UNSEEN.items()
+}
 # Memory made before it is measured, models found by their seeds, and what hidden tests did not ask.
 TRICKS |= {
     "what is saved lies in a pool": (
