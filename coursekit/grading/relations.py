@@ -49,10 +49,11 @@ def wrapped(p: Pair) -> str | None:
     away = (p.want - p.have)[p.want != p.have]
     for bits in (32, 64):
         turns = np.round(away / 2.0**bits)
-        whole = np.allclose(away, turns * 2.0**bits, rtol=1e-12, atol=0)
-        if away.size and whole and (turns == -1).all() and p.want.min() < 0 <= p.have.min():
+        if not away.size or not np.allclose(away, turns * 2.0**bits, rtol=1e-12, atol=0):
+            continue
+        if (turns == -1).all() and p.want.min() < 0 <= p.have.min():
             return f"the right {bits} bits, read as a number without a sign: the first of them is the sign"
-        if away.size and whole and ((abs(turns) > 0) & (abs(turns) < 1000)).all():
+        if ((abs(turns) > 0) & (abs(turns) < 1000)).all():
             return f"too large for whole numbers of {bits} bits, which go around: Python's own have no end"
     return None
 
