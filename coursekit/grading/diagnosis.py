@@ -203,6 +203,7 @@ def where(pairs: Sequence[Pair]) -> str:
 # The diagnosis
 
 
+@np.errstate(all="ignore")  # infinities and NaN are what an answer may show: no warning for who reads it
 def diagnosis(
     pairs: Sequence[Pair], *, own: bool = True, places: bool = True, lost: bool = True
 ) -> str | None:

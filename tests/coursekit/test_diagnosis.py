@@ -222,6 +222,12 @@ def wrong(rng: np.random.Generator, like: Any) -> Any:
     return made[rng.integers(len(made))]()
 
 
+@pytest.mark.filterwarnings("error")
+def test_infinities_warn_nobody_in_a_terminal() -> None:
+    assert "infinity" in said([("p", X)], [("p", np.full_like(X, np.inf))])
+    assert said([("p", X)], [("p", np.full_like(X, np.nan))])
+
+
 @pytest.mark.parametrize("answers", [1_000, pytest.param(10_000, marks=pytest.mark.nightly)])
 def test_of_random_wrong_answers_none_is_told_a_reason(answers: int) -> None:
     rng, told = np.random.default_rng(5), []
