@@ -13,7 +13,7 @@ from collections.abc import Callable
 from coursekit.grading.answer import Answer, named
 from coursekit.grading.c_errors import cuda
 from coursekit.grading.missing_errors import no_history, nothing_returned
-from coursekit.grading.name_errors import inherited, misspelt, not_in_class, rebound
+from coursekit.grading.name_errors import inherited, misspelt, not_in_class, not_installed, rebound
 from coursekit.grading.shape_errors import (
     axis_gone,
     look_at,
@@ -385,6 +385,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "AttributeError": (nothing_returned, rebound, inherited, not_in_class, returned_in_a_loop),
     "NameError": (misspelt,),
+    "ModuleNotFoundError": (not_installed,),
     "NotImplementedError": (not_implemented,),
     "UnboundLocalError": (too_early,),
     "RecursionError": (itself,),

@@ -261,6 +261,11 @@ def test_forged_data_says_nothing_and_breaks_nothing(forged: Any) -> None:
 SIZES = "Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n?,k),(k,m?)->(n?,m?)"
 ERRORS = [
     (
+        "ModuleNotFoundError: No module named 'scipy'",
+        "import scipy.fft as fft\ndef f(x):\n    return fft.rfft(x)",
+        "`scipy`, and it is not there while answers are graded",
+    ),
+    (
         "ValueError: operands could not be broadcast together with shapes (2,3,3,3) (2,) (2,3,3,3)",
         "for i, tap in enumerate(taps):\n    out[tap] += grad[winner == i]",
         "`np.where(mask, numbers, 0)`",
