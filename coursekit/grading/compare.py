@@ -87,7 +87,7 @@ def _stopped(run: CellRun) -> str:
         return f"does not compile: {run.error.removeprefix('CompileError: ')}"
     return {
         "timeout": run.error or "took too long and was stopped: is a loop endless, is work done twice?",
-        "died": "the kernel died",
+        "died": f"the kernel died: {run.error}" if run.error else "the kernel died",
         "flood": "showed too much output and was stopped",
         "missing": run.error or "did not run",
     }.get(run.status, f"stopped with {run.error}" if run.error else "stopped with an error")

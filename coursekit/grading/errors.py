@@ -13,7 +13,7 @@ from collections.abc import Callable
 from coursekit.grading.answer import Answer, named
 from coursekit.grading.c_errors import cuda
 from coursekit.grading.missing_errors import no_history, nothing_returned
-from coursekit.grading.name_errors import inherited, misspelt, not_in_class, rebound
+from coursekit.grading.name_errors import inherited, misspelt, not_in_class, not_installed, rebound
 from coursekit.grading.shape_errors import (
     axis_gone,
     look_at,
@@ -43,11 +43,24 @@ def explained(error: str, source: str) -> str:
 def endless(source: str) -> str:
     """The loops of an answer that took too long, of which one may never end; "" where it has no `while`."""
     answer = Answer(source)
-    loops = [named(one.test) for one in answer.nodes if isinstance(one, ast.While)]
+    loops = [one for one in answer.nodes if isinstance(one, ast.While)]
     if not loops:
         return ""
-    which = " or ".join(f"`while` {loop}" for loop in loops[:2])
+    which = " or ".join(f"`while` {named(one.test)}" for one in loops[:2])
+    if all(map(_counts, loops)):
+        return (
+            f"Does {which} come to its end, and after how many turns where numbers are large? What takes a "
+            "turn for each may have a formula."
+        )
     return f"Does {which} come to its end? In each turn something that it asks has to change."
+
+
+def _counts(loop: ast.While) -> bool:
+    """Whether a turn of a loop takes a step up or down with a name that it asks."""
+    asked = {one.id for one in ast.walk(loop.test) if isinstance(one, ast.Name)}
+    steps = (one for one in ast.walk(loop) if isinstance(one, ast.AugAssign))
+    moved = (one.target for one in steps if isinstance(one.op, ast.Add | ast.Sub))
+    return any(isinstance(one, ast.Name) and one.id in asked for one in moved)
 
 
 def returned_in_a_loop(message: str, answer: Answer) -> str | None:
@@ -372,6 +385,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "AttributeError": (nothing_returned, rebound, inherited, not_in_class, returned_in_a_loop),
     "NameError": (misspelt,),
+    "ModuleNotFoundError": (not_installed,),
     "NotImplementedError": (not_implemented,),
     "UnboundLocalError": (too_early,),
     "RecursionError": (itself,),

@@ -47,6 +47,17 @@ FROM_ELSEWHERE = {
 }
 
 
+def not_installed(message: str, answer: Answer) -> str | None:
+    """A package that a learner may have, as scikit-learn brings SciPy, and no grader."""
+    found = re.match(r"No module named '(\w+)", message)
+    if not found or found[1] == "minilib" or not answer.line_with(rf"^(import|from)\b.*\b{found[1]}\b"):
+        return None
+    return (
+        f"Your machine may have `{found[1]}`, and it is not there while answers are graded: "
+        "write it with NumPy and plain Python."
+    )
+
+
 def rebound(message: str, answer: Answer) -> str | None:
     """A name that was an object's, and is given to what was worked out of it."""
     found = re.match(r"'(float|int|float64|float32|ndarray)' object has no attribute '(\w+)'", message)

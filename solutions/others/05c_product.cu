@@ -92,7 +92,7 @@ extern "C" __global__ void mended(const float* x, const float* y, float* C, int 
 
 // %% exercise=5.16
 extern "C" __global__ void in_turn(const float* x, const float* y, float* C, int k, int m, int n) {
-    __shared__ float tiles[4][16][16];
+    __shared__ float tiles[4][16][17];  // a column to spare, against bank conflicts
     int tx = threadIdx.x, ty = threadIdx.y, top = blockIdx.y * 16, left = blockIdx.x * 16;
     float sum = 0.0f, next_a = 0.0f, next_b = 0.0f;
     if (ty < k && top + tx < m) next_a = x[ty * m + top + tx];

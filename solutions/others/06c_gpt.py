@@ -71,8 +71,9 @@ def both_ways(x, gamma, beta, W, b, targets, eps=1e-5):
     dlogits = (np.exp(log_p) - wanted) / n
     dz = dlogits.dot(W)
     dy = dz * gamma
-    dcentred = dy / deviation - centred * (dy * centred).sum(1, keepdims=True) / (c * deviation**3)
+    pull = np.einsum("nc,nc->n", dy, centred)[:, None]  # a sum for each row is no matrix product
+    dcentred = dy / deviation - centred * pull / (c * deviation**3)
     dx = dcentred - dcentred.mean(1, keepdims=True)
     loss = -(log_p * wanted).sum() / n
     dW = dlogits.T.dot(y * gamma + beta)
-    return float(loss), (dlogits, dx, np.sum(dz * y, 0), np.sum(dz, 0), dW, np.sum(dlogits, 0))
+    return float(loss), (dlogits, dx, np.einsum("nc,nc->c", dz, y), np.sum(dz, 0), dW, np.sum(dlogits, 0))

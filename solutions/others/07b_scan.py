@@ -26,6 +26,7 @@ def tree(a, b):
 
 # %% exercise=7.8
 def sample_forward(x, delta, A, B, C, before, size):
+    x, delta, A, B, C = (each.copy() for each in (x, delta, A, B, C))  # nobody else writes into these
     h, y, carried = before, np.zeros_like(x), [before]
     for t in range(len(x)):
         h = np.exp(delta[t][:, None] * A) * h + np.outer(delta[t] * x[t], B[t])

@@ -14,7 +14,7 @@ def fits(wheel, python, platform):
 def launch(kernel, x):
     y = cp.zeros(len(x), np.float32)
     grid, block = len(x), 256
-    kernel((grid,), (block,), (x, y, np.int32(x.shape[1])))
+    kernel((grid, 1, 1), (block, 1, 1), (x, y, np.int32(x.shape[1])))
     return y
 
 

@@ -261,6 +261,11 @@ def test_forged_data_says_nothing_and_breaks_nothing(forged: Any) -> None:
 SIZES = "Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n?,k),(k,m?)->(n?,m?)"
 ERRORS = [
     (
+        "ModuleNotFoundError: No module named 'scipy'",
+        "import scipy.fft as fft\ndef f(x):\n    return fft.rfft(x)",
+        "`scipy`, and it is not there while answers are graded",
+    ),
+    (
         "ValueError: operands could not be broadcast together with shapes (2,3,3,3) (2,) (2,3,3,3)",
         "for i, tap in enumerate(taps):\n    out[tap] += grad[winner == i]",
         "`np.where(mask, numbers, 0)`",
@@ -471,6 +476,8 @@ def test_the_first_that_fits_may_be_returned_from_a_loop() -> None:
 def test_of_an_answer_that_took_too_long_its_loops_are_named() -> None:
     assert "`while` `n in known`" in endless("def f(n, known):\n    while n in known:\n        n = known[n]")
     assert endless("for i in range(9):\n    pass") == endless("while") == ""
+    counting = "def f(n, k):\n    at = 0\n    while at + k <= n:\n        at += 1\n    return at"
+    assert "how many turns" in endless(counting), "it ends, and after how long?"
 
 
 DEEP = f"def f(x):\n    while {'-' * 900}x:\n        x[{'-' * 900}x] += x.f().g()"
