@@ -32,7 +32,7 @@ def judge_fuse_hidden(name: str, expected: Any, got: Any) -> str | None:
 
 @telling
 def judge_offsets_hidden(name: str, expected: Any, got: Any) -> str | None:
-    """Places that do not overlap while both are alive, within the length that was told, and some are shared."""
+    """Places that do not overlap while both are alive, in a block as long as told, and not far too long."""
     want, have = plain(expected), plain(got)
     shared = have[1] <= 2 * _peak(want[0])  # first come, first served takes 1.8 times the peak at most
     return _sound(want, have) or (None if shared else "the plan is more than twice as long as the peak")
