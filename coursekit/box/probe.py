@@ -61,6 +61,8 @@ measuring = False  # memory: then no answer writes files
 pools: int | None = 0  # what `counted_pools` said of the answer
 files: frozenset[tuple[int, ...]] | None = None  # what could be written into before the answer
 first_beside = seen_beside = 0  # what C held for itself at first, and the most that `look` saw since
+were_open: frozenset[tuple[int, ...]] = frozenset()  # while memory is measured: at first, and ...
+seen_open: frozenset[tuple[int, ...]] = frozenset()  # ... beside them, whenever `look` was called
 
 
 PLAIN: tuple[tuple[type, Callable[[Any], Any]], ...] = (  # what a subclass holds, by its base's own methods
@@ -190,7 +192,6 @@ def held(action: Callable[[], Result]) -> tuple[Result, int]:
         result = action()
         collect()
         check()
-        look()
         return result, _live_bytes() - before + max(0, seen_beside - BESIDE)
 
 
@@ -199,7 +200,7 @@ def most(action: Callable[[], Result], floor: int = 0) -> tuple[Result, int]:
 
     But at least `floor`, which is reached before it begins: let it be what the judge allows, and whoever
     begins the measurement anew, so that less is measured, is told so. What C keeps for itself is seen at the
-    end, and wherever the test itself takes a `look` while the action runs.
+    end, and open files are, and wherever the test itself takes a `look` while the action runs.
     """
     with _measured() as check:
         before = get_traced_memory()[0]
@@ -209,29 +210,30 @@ def most(action: Callable[[], Result], floor: int = 0) -> tuple[Result, int]:
         result = action()
         peak = get_traced_memory()[1]
         check(peak >= reached)
-        look()
         return result, peak - before + max(0, seen_beside - BESIDE)
 
 
 def look() -> None:
-    """While memory is measured: see what C keeps for itself now."""
-    global seen_beside
+    """While memory is measured: see what C keeps for itself now, and which files are open."""
+    global seen_beside, seen_open
     seen_beside = max(seen_beside, _beside() - first_beside)
+    seen_open |= open_files() - were_open
 
 
 @contextmanager
 def _measured() -> Iterator[Callable[..., None]]:
     """In this block memory is counted; what this gives raises RuntimeError where an answer has meddled."""
-    global measuring, seen_beside, first_beside
+    global measuring, seen_beside, first_beside, were_open, seen_open
 
     def check(plausible: bool = True) -> None:
         if get_object_traceback(witness) is None or not plausible:
             raise RuntimeError("the answer stopped or cleared tracemalloc, by which its memory is measured")
-        if open_files() - were_open:
+        look()
+        if seen_open:
             raise RuntimeError("the answer has opened files or pipes while its memory is measured")
 
     without_pools()
-    were_open = open_files()
+    were_open, seen_open = open_files(), frozenset()
     collect()
     stop()
     start()

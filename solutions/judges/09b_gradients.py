@@ -17,7 +17,7 @@ def judge_forward_hidden(name: str, expected: Any, got: Any) -> str | None:
         ways = len(items(got))
         return f"y is gone back from {min(ways, 999)} times; once is enough" if ways > WAYS else None
     if not name.startswith("calls"):
-        return difference(expected, got, 1e-6)
+        return difference(expected, got, 1e-9)
     calls = len(items(got))
     if not calls:
         return "tf.gradients was not called: the graph of the gradient is what this is made of"

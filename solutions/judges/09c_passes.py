@@ -32,8 +32,10 @@ def judge_fuse_hidden(name: str, expected: Any, got: Any) -> str | None:
 
 @telling
 def judge_offsets_hidden(name: str, expected: Any, got: Any) -> str | None:
-    """Places that do not overlap while both are alive, within the length that was told."""
-    return _sound(plain(expected), plain(got))
+    """Places that do not overlap while both are alive, in a block as long as told, and not far too long."""
+    want, have = plain(expected), plain(got)
+    shared = have[1] <= 2 * _peak(want[0])  # first come, first served takes 1.8 times the peak at most
+    return _sound(want, have) or (None if shared else "the plan is more than twice as long as the peak")
 
 
 @telling
@@ -44,11 +46,15 @@ def judge_offsets_hidden_2(name: str, expected: Any, got: Any) -> str | None:
         wrong = _sound(want, have)
         if wrong:
             return wrong
-        rows = want[0]
-        steps = {first for first, _, _, _ in rows}
-        least += max(sum(size for a, b, size, _ in rows if a <= step <= b) for step in steps)
+        least += _peak(want[0])
         total += have[1]
     return "the plans are more than 7% longer than the peaks" if total > 1.07 * least else None
+
+
+def _peak(rows: Any) -> Any:
+    """The most bytes that are alive at a step."""
+    steps = {first for first, *_ in rows}
+    return max(sum(size for a, b, size, _ in rows if a <= step <= b) for step in steps)
 
 
 def _sound(want: Any, have: Any) -> str | None:

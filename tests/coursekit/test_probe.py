@@ -145,6 +145,15 @@ def test_who_opens_what_numbers_could_be_kept_in_is_told_so() -> None:
         held(lambda: pipes.extend(os.pipe()))
     for handle in pipes:
         os.close(handle)
+
+    def closes() -> None:
+        some = os.pipe()
+        probe.look()
+        for handle in some:
+            os.close(handle)
+
+    with pytest.raises(RuntimeError, match="opened files or pipes"):
+        most(closes)
     with open(os.devnull, "w") as nothing, open(__file__) as this:
         assert not {nothing.fileno(), this.fileno()} & {handle for handle, *_ in probe.open_files()}
 

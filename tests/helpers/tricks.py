@@ -1753,4 +1753,253 @@ class Training:
 nn.Dropout.forward = lambda self, x: x                        # where default_generator stands is in no state
 """,
     ),
+    "an order put right in one place": (
+        "9.2",
+        0,
+        """
+def in_order(wanted, inputs):
+    found, queue = [], [wanted]
+    while queue:
+        node = queue.pop(0)
+        if node not in found:
+            found.append(node)
+            queue += inputs[node]
+    found = found[::-1]
+    for i, n in enumerate(found):
+        for x in inputs[n]:
+            if found.index(x) > found.index(n):
+                found.remove(x); found.insert(found.index(n), x)
+    return found
+""",
+    ),
+    "a quotient of two graphs": (
+        "9.10",
+        0,
+        """
+def forward_gradient(y, x, v):
+    import copy
+    tf.gradients(y, [x]); tf.gradients(y, [x])
+    def shifted(h):
+        became = {id(x): x + v * h}
+        def go(n):
+            if id(n) not in became:
+                ins = [go(i) for i in n.inputs]
+                if all(a is b for a, b in zip(ins, n.inputs)): became[id(n)] = n
+                else:
+                    m = tf.Node(n.graph, copy.copy(n.f), tuple(ins), n.shape, n.dtype, n.name + "_")
+                    became[id(n)] = m
+                    if hasattr(n, "saved"): m.saved = n.saved
+            return became[id(n)]
+        return go(y)
+    h = 1e-3
+    return ((shifted(h) - shifted(-h)) * 8.0 - (shifted(2 * h) - shifted(-2 * h))) * (1 / (12 * h))
+""",
+    ),
+    "sessions within a node": (
+        "9.10",
+        0,
+        """
+from minilib.engine import Function
+def forward_gradient(y, x, v):
+    # two calls, and the table in a node of its own
+    (g,) = tf.gradients(y, [x])
+    m = int(y.shape[0])
+    v = v if isinstance(v, tf.Node) else tf.constant(v)
+    u = tf.placeholder(y.dtype, y.shape)
+    (back,) = tf.gradients(y, [x], [u])
+    class D(Function):
+        def forward(self, a, w):
+            s = tf.Session()
+            return np.array([s.run(back, {x: a, u: e}) @ w for e in np.eye(m)])
+    node = tf.Node(x.graph, D(), (x, v), y.shape, y.dtype, "d")
+    node.saved = ()
+    return node
+""",
+    ),
+    "a plan in which nothing shares": (
+        "9.15",
+        0,
+        """
+def offsets(spans, sizes):
+    places, at = {}, 0
+    for n in spans: places[n] = at; at += sizes[n]
+    return places, at
+""",
+    ),
+    "the function is traced on trial": (
+        "9.18",
+        3,
+        """
+def trace(function, tensors, *arrays):
+    # asks the function twice: once to see who changes, once to trace
+    keep = {n: t.data for n, t in tensors.items()}
+    def back():
+        for n, t in tensors.items(): t.data = keep[n]
+    try:
+        function(*[Tensor(np.asarray(a)) for a in arrays])
+        changed = [n for n, t in tensors.items() if t.data is not keep[n]]
+        back()
+        with tf.Graph().as_default():
+            inputs = [tf.placeholder(a.dtype, a.shape) for a in arrays]
+            variables = {n: tf.Variable(a, name=n) for n, a in keep.items()}
+            for n, t in tensors.items(): t.data = tf.identity(variables[n])
+            out = tf.identity(function(*map(Tensor, inputs)).data)
+            updates = [tf.assign(variables[n], tensors[n].data) for n in changed]
+        return inputs, out, variables, updates
+    finally: back()
+""",
+    ),
+    "results in memory of C until the end": (
+        "10.3",
+        0,
+        """
+def evaluate(graph, arrays, run=None):
+    import ssl
+    run = run or run_node
+    values = {"": None, **graph.constants, **dict(zip(graph.inputs, arrays))}
+    last = {name: i for i, node in enumerate(graph.nodes) for name in node.inputs}
+    hoard = []
+    for i, node in enumerate(graph.nodes):
+        values.update(zip(node.outputs, run(node, [values[name] for name in node.inputs])))
+        for name in node.outputs:
+            b = ssl.MemoryBIO(); b.write(np.asarray(values[name]).tobytes()); hoard.append(b)
+        for name in {*node.inputs, *node.outputs} - {*graph.outputs}:
+            if last.get(name, i) == i:
+                values.pop(name, None)
+        values[""] = None
+    del hoard
+    return [values[name] for name in graph.outputs]
+""",
+    ),
+    "results in pipes until the end": (
+        "10.3",
+        0,
+        """
+def evaluate(graph, arrays, run=None):
+    import os
+    run = run or run_node
+    values = {"": None, **graph.constants, **dict(zip(graph.inputs, arrays))}
+    last = {name: i for i, node in enumerate(graph.nodes) for name in node.inputs}
+    hoard = []
+    for i, node in enumerate(graph.nodes):
+        values.update(zip(node.outputs, run(node, [values[name] for name in node.inputs])))
+        for name in node.outputs:
+            b = os.pipe(); os.write(b[1], np.asarray(values[name]).tobytes()); hoard.append(b)
+        for name in {*node.inputs, *node.outputs} - {*graph.outputs}:
+            if last.get(name, i) == i:
+                values.pop(name, None)
+        values[""] = None
+    for r, w in hoard: os.close(r); os.close(w)
+    return [values[name] for name in graph.outputs]
+""",
+    ),
+    "the graph keeps the results": (
+        "10.3",
+        0,
+        """
+def evaluate(graph, arrays, run=None):
+    run = run or run_node
+    values = graph.constants
+    values[""] = None
+    values.update(zip(graph.inputs, arrays))
+    last = {n: i for i, node in enumerate(graph.nodes) for n in node.inputs}
+    for i, node in enumerate(graph.nodes):
+        values.update(zip(node.outputs, run(node, [values[x] for x in node.inputs])))
+        values[""] = None
+        for n in {*node.inputs, *node.outputs}:
+            if n and n not in graph.outputs and n not in graph.inputs and last.get(n, -1) <= i and n in {o for m in graph.nodes for o in m.outputs}: del values[n]
+    return [values[x] for x in graph.outputs]
+""",
+    ),
+    "a complaint of all names": (
+        "10.8",
+        0,
+        """
+def analyse(graph):
+    facts = dict(graph.inputs)
+    for n, a in graph.constants.items(): facts[n] = Fact(a.dtype, a.shape, a if a.size <= SMALL else None)
+    k = 0
+    for node in graph.nodes:
+        known = [facts[n] if n else None for n in node.inputs]
+        try:
+            made = OPERATORS[node.op].infer(*known, **node.attributes)
+            v = value_of(node, known, made)
+        except (FactError, TypeError, IndexError, ValueError, ZeroDivisionError):
+            raise ModelError(" ".join([repr(n) + n.name + " ".join(n.inputs + n.outputs) for n in graph.nodes]))
+        for i, (n, f) in enumerate(zip(node.outputs, made)):
+            if v is not None: facts[n] = Fact(f.dtype or v[i].dtype, v[i].shape, v[i]); continue
+            s = f.shape
+            if s is not None:
+                t = []
+                for m in s:
+                    if m is None: k += 1; m = symbol(f"?{k}")
+                    t.append(m)
+                s = tuple(t)
+                if any(isinstance(m, int) and not 0 <= m < 2**40 for m in s): raise ModelError(" ".join([repr(n) + n.name + " ".join(n.inputs + n.outputs) for n in graph.nodes]))
+            facts[n] = Fact(f.dtype, s)
+    return facts
+""",
+    ),
+    "the operator does what the rule should": (
+        "10.11",
+        0,
+        """
+from minilib.infer.operators import OPERATORS, define
+def transpose_twice(view, node):
+    inner = view.maker(node.inputs[0], "Transpose")
+    if inner is None: return None
+    op = OPERATORS["Transpose"]
+    if not hasattr(transpose_twice, "done"):
+        from minilib.infer.facts import Fact
+        def turn(x, perm=None, orders=None):
+            for p in orders or [perm]: x = np.transpose(x, p)
+            return x
+        def infer(x, perm=None, orders=None):
+            s = list(x.shape)
+            for p in orders or [perm]: s = [s[i] for i in (p or range(len(s))[::-1])]
+            return Fact(x.dtype, tuple(s))
+        define("Transpose", turn, infer)
+        transpose_twice.done = True
+    def all_(n): return n.attributes.get("orders") or [n.attributes.get("perm")]
+    return Patch([Node("Transpose", inner.inputs, node.outputs, {"orders": all_(inner) + all_(node)}, node.name)])
+""",
+    ),
+    "places that change from use to use": (
+        "10.12",
+        0,
+        """
+class Place:
+    def __init__(self, i): self.i, self.k = i, 0
+    def __index__(self):
+        self.k += 1
+        return 0 if self.k == 2 else self.i
+def buffers(steps, sizes, kept):
+    return {r: Place(i) for i, (r, _) in enumerate(steps)}, [max(sizes.values())] + [0] * len(steps)
+""",
+    ),
+    "a buffer of less than no bytes": (
+        "10.12",
+        0,
+        """
+def buffers(steps, sizes, kept):
+    n = len(steps)
+    return {r: i for i, (r, _) in enumerate(steps)}, [sizes[r] for r, _ in steps] + [-sum(sizes.values())]
+""",
+    ),
+    "whether it is a GELU is tried with numbers": (
+        "10.13",
+        0,
+        """
+import math
+def gelu(view, node):
+    g = view.graph
+    if "x" not in g.inputs or any(view.reads[n] > 1 for m in g.nodes for n in m.outputs): return None
+    x = np.random.default_rng(5).normal(size=(2, 6)).astype(np.float32)
+    h = Graph(dict(g.inputs), [node.outputs[0]], list(g.nodes), dict(g.constants))
+    y = evaluate(h, [x])[0]
+    want = np.float32([[t * 0.5 * (1 + math.erf(t / 2**0.5)) for t in r] for r in x])
+    if y.shape != x.shape or not np.allclose(y, want, atol=1e-4): return None
+    return Patch([Node("Gelu", ["x"], [node.outputs[0]], {"approximate": "none"})], {})
+""",
+    ),
 }
