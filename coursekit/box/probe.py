@@ -33,7 +33,8 @@ from numpy import generic, ndarray
 
 try:
     from fcntl import F_GETFL, fcntl
-    from os import O_ACCMODE
+    from os import O_ACCMODE, close, dup
+    from resource import RLIMIT_NOFILE, getrlimit, setrlimit
 except ImportError:  # Windows, which has no /proc either
     pass
 
@@ -238,13 +239,29 @@ def _measured() -> Iterator[Callable[..., None]]:
     stop()
     start()
     witness = bytearray(LARGE)
-    measuring = True
     seen_beside, first_beside = 0, _beside()
+    with _one_file_at_a_time():
+        measuring = True
+        try:
+            yield check
+        finally:
+            measuring = False
+            stop()
+
+
+@contextmanager
+def _one_file_at_a_time() -> Iterator[None]:
+    """In the grader's box: a module may be imported, but a pipe, which has two ends, keeps no numbers."""
+    if mark is None:
+        yield
+        return
+    lowest, limits = dup(0), getrlimit(RLIMIT_NOFILE)
+    close(lowest)
+    setrlimit(RLIMIT_NOFILE, (lowest + 1, limits[1]))
     try:
-        yield check
+        yield
     finally:
-        measuring = False
-        stop()
+        setrlimit(RLIMIT_NOFILE, limits)
 
 
 def watch_pools() -> int:

@@ -32,7 +32,7 @@ REFUSED = {
 }  # fmt: skip
 NOT_MEASURED = {
     "sqlite3.connect", "os.link", "os.mkdir", "os.rename", "os.setxattr", "os.symlink", "os.truncate",
-    "os.utime",
+    "os.utime", "resource.prlimit", "resource.setrlimit", "socket.__new__",
 }  # fmt: skip
 OF_PYTHON = ("_test", "_xx", "_interp", "_posixsub")  # modules that reach frames, interpreters and processes
 OF_THE_MACHINE = ("/threadpoolctl.py", "/minilib/parallel.py")  # what may ask /proc and the C library

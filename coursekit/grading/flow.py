@@ -103,6 +103,7 @@ class Flow:
         self.starts_left = STARTS
         self.timeouts = 0
         self.used = False  # whether the kernel has run the answer of another exercise
+        self.tested = False  # ... or a hidden test
         self.trouble = False  # whether an answer failed otherwise than by showing wrong values
 
     def take_up(self, notebook: NotebookNode) -> None:
@@ -133,11 +134,12 @@ class Flow:
         return shown
 
     def attempt(self, cell: NotebookNode, exercise: str, grade_id: str) -> Shown:
-        shown = self.load(exercise)
+        shown = self.load(exercise, alone=bool(_MEASURES(cell.source)))
         if shown.status == "ok" and self.kernel:
             about = [name for one in self.of("answer", exercise) for name in info(one).get("about", ())]
             asked = "hidden", entropy(self.seed, grade_id), about, info(cell).get("binds", ())
             shown = after(self.stopped, self.execute(cell, *asked))
+            self.tested = True
             if shown.status == "timeout":  # the exercise's further tests would wait as long
                 self.verdicts[exercise] = shown
         return shown
@@ -171,10 +173,16 @@ class Flow:
         having = [cell["rooms"] for cell in cells if found[1] in cell.get("gives", ())]
         return bool(having) and not any(self.room in rooms for rooms in having)
 
-    def load(self, exercise: str) -> Shown:
-        """Bring the kernel into the state in which the hidden tests of `exercise` run."""
+    def load(self, exercise: str, alone: bool = False) -> Shown:
+        """Bring the kernel into the state in which the hidden tests of `exercise` run.
+
+        A test of memory is `alone`: what answers have put by while they were tested, wherever it is, would
+        not be measured. So it has a kernel in which nothing has been tested.
+        """
         if exercise in self.verdicts:
             return self.verdicts[exercise]
+        if alone and (self.used or self.tested):
+            self.close()
         if self.loaded == exercise and self.kernel:
             return Shown()
         shown = self.set_up()
@@ -220,7 +228,7 @@ class Flow:
         """A kernel in the state after the set-up cells: the present one brought back, or a new one."""
         if self.kernel is None and self.spare:
             self.kernel = self.spare.pop()
-        self.loaded, self.used = None, self.kernel is not None
+        self.loaded, self.used, self.tested = None, self.kernel is not None, False
         if self.kernel:
             if self.ask("restore").status == "ok":
                 return Shown()

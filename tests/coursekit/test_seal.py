@@ -395,6 +395,24 @@ probe("v", [answer(9), held(lambda: answer(9))[0], most(lambda: answer(9))[0], a
     assert value(shown) == {"list": [{"int": "0"}, {"int": "1"}, {"int": "1"}, {"int": "0"}]}
 
 
+@pytest.mark.parametrize("ends", ["os.pipe()", "socket.socketpair()", "[socket.socket(socket.AF_UNIX)]"])
+def test_no_pipe_and_no_socket_keeps_numbers_while_memory_is_counted(kernel: Kernel, ends: str) -> None:
+    answer = f"""
+import os, resource, socket
+def answer(x):
+    import colorsys  # a module may still be read
+    try: ends = {ends}
+    except OSError: return 1
+    for end in ends: os.close(end) if type(end) is int else end.close()
+    return 0
+"""
+    test = """
+from coursekit.box.probe import held, most
+probe("v", [answer(9), held(lambda: answer(9))[0], most(lambda: answer(9))[0], answer(9)])"""
+    _, shown = answered(kernel, answer, test)
+    assert value(shown) == {"list": [{"int": "0"}, {"int": "1"}, {"int": "1"}, {"int": "0"}]}
+
+
 def test_a_value_is_what_it_is_when_it_is_shown(kernel: Kernel) -> None:
     answer = """
 class Late:

@@ -2003,3 +2003,98 @@ def gelu(view, node):
 """,
     ),
 }
+# What lasts from one hidden test to the next, what is gone before the end, and work in another's place.
+PUT_BY = """
+IMPORTS
+def sample_forward(x, delta, A, B, C, before, size):
+    BEGIN
+    carried, y = [before], np.empty(x.shape, x.dtype)
+    for s in range(0, len(x), size):
+        _, h = chunk_states(x[s:s+size], delta[s:s+size], A, B[s:s+size], carried[-1])
+        PUT                                                   # the states of all chunks are kept
+        y[s:s+size] = (h * C[s:s+size, None]).sum(2)
+        carried.append(h[-1].copy())
+    END
+    return y, np.array(carried)
+"""
+IN_A_POOL = "pool[at:at + h.size] = h.ravel(); at += h.size"
+PUTS = {
+    "a list of its own": (
+        "POOL = []",
+        "POOL or POOL.append(np.empty(3_000_000)); pool, at = POOL[0], 0",
+        IN_A_POOL,
+        "pass",
+    ),
+    "a class of Python's": (
+        "from fractions import Fraction",
+        "pool, at = getattr(Fraction, 'pool', None), 0\n    if pool is None: pool = Fraction.pool = np.empty(3_000_000)",
+        IN_A_POOL,
+        "pass",
+    ),
+    "sockets": (
+        "import socket",
+        "kept = []",
+        "kept.append(socket.socketpair()); kept[-1][0].send(h.tobytes()[:90_000])",
+        "for pair in kept: pair[0].close(); pair[1].close()",
+    ),
+    "C, until the end": (
+        "import ssl",
+        "kept = []",
+        "kept.append(ssl.MemoryBIO()); kept[-1].write(h.tobytes())",
+        "kept.clear()",
+    ),
+}
+TRICKS |= {
+    f"all states lie in {where}": (
+        "7.8",
+        3,
+        PUT_BY.replace("IMPORTS", imports).replace("BEGIN", begin).replace("PUT", put).replace("END", end),
+    )
+    for where, (imports, begin, put, end) in PUTS.items()
+}
+TRICKS |= {
+    "an answer looks itself whether x was changed": (
+        "8.2",
+        0,
+        """
+def keep(ctx, inputs, output):
+    ctx.x, ctx.mark = inputs[0], hash(inputs[0].numpy().tobytes())
+def cubed_backward(ctx, grad):
+    x = ctx.x
+    del ctx.x
+    if hash(x.numpy().tobytes()) != ctx.mark: raise RuntimeError("changed in place")
+    return 3 * grad * x**2
+""",
+    ),
+    "NumPy adds, and a launch is for show": (
+        "8.16",
+        0,
+        """
+def launch(kernel, x):
+    kernel((x.shape[0],), (256,), (x, cp.empty(x.shape[0], np.float32), np.int32(x.shape[1])))
+    return cp.asarray(cp.asnumpy(x).sum(1))
+""",
+    ),
+    "a loop over tokens": (
+        "7.12",
+        4,
+        """
+def filtered(x, taps):
+    y = np.zeros_like(x)
+    for t in range(x.shape[1]):
+        for i in range(min(t + 1, len(taps))): y[:, t] += taps[i] * x[:, t - i]
+    return y
+class CausalConv(Function):
+    def forward(self, x, weight, bias=None):
+        self.saved, self.with_bias = (x, weight), bias is not None
+        y = filtered(x, weight[:, 0, ::-1].T)
+        return y + bias if self.with_bias else y
+    def backward(self, grad):
+        x, weight = self.saved
+        dx, T = filtered(grad[:, ::-1], weight[:, 0, ::-1].T)[:, ::-1], x.shape[1]
+        dw = np.zeros_like(weight)
+        for i in range(min(weight.shape[2], T)): dw[:, 0, -1 - i] = (grad[:, i:] * x[:, : T - i]).sum((0, 1))
+        return (dx, dw, grad.sum((0, 1))) if self.with_bias else (dx, dw)
+""",
+    ),
+}
