@@ -22,7 +22,7 @@ from jupyter_client.session import Session
 from coursekit.box.probe import MIME
 from coursekit.box.seal import lock, signer
 from coursekit.grading import sandbox
-from coursekit.grading.model import Probe
+from coursekit.grading.model import MALFORMED, Probe
 
 MAX_BYTES = 2 * 2**20  # of all messages during one cell; of a longer one ZeroMQ hangs up at once
 MAX_MESSAGES = 2000
@@ -37,7 +37,6 @@ SEND_TIMEOUT = 5.0
 TICK = 0.05  # seconds between looks at the process
 Mark = Callable[[dict[str, Any]], str]
 DELIMITER = b"<IDS|MSG>"
-MALFORMED = "(malformed)"
 
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")  # another in each run
 _CELL_FILE = re.compile(r"\d+\.py, line (\d+)")  # the name that IPython gives a cell

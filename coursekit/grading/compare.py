@@ -28,7 +28,7 @@ import numpy as np
 
 from coursekit.errors import CourseError
 from coursekit.grading import launches, wording
-from coursekit.grading.model import CellRun, NotebookRun, Probe, from_json, to_json
+from coursekit.grading.model import MALFORMED, CellRun, NotebookRun, Probe, from_json, to_json
 from coursekit.grading.pair import AS_IT_WAS
 from coursekit.grading.plain import items, plain
 
@@ -95,6 +95,8 @@ def _stopped(run: CellRun) -> str:
 
 def judged(judge: Judge | None, want: Probe, have: Probe, *, own: bool = False) -> str | None:
     """None where `have` is right beside `want`, by the `judge` or by comparison, else a message."""
+    if have.name == MALFORMED:  # the reference's own too: nothing of it was compared
+        return f"{have.name}: not the form of a probe, or a name of several lines or of over 200 characters"
     if judge is None:
         dtypes = bool(_NAMES_A_DTYPE.search(want.name))
         message = difference(want.value, have.value, want.tolerance, own=own, dtypes=dtypes)

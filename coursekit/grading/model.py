@@ -10,6 +10,8 @@ from typing import Any
 
 from coursekit.files import write_text
 
+MALFORMED = "(malformed)"  # what a probe is called that cannot be read
+
 
 @dataclass(frozen=True)
 class Probe:

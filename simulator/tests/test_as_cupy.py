@@ -172,3 +172,11 @@ def test_enums_of_python_are_passed_to_enums_and_integers() -> None:
 def test_an_enum_that_is_no_integer_says_what_to_pass() -> None:
     with pytest.raises(LaunchError, match=r"argument.*2.*\(Mode.*m\):.*Colour.RED.*pass.*Colour.RED.value"):
         RawKernel(ENUMS, "k")((1,), (1,), (cp.zeros(2, cp.int32), Colour.RED, 0))
+
+
+@pytest.mark.parametrize("make", [cp.ascontiguousarray, cp.asfortranarray])
+@pytest.mark.parametrize("from_host", [np.zeros(3, np.float32), [1.0, 2.0]])
+def test_a_layout_is_made_of_device_arrays_alone_as_with_cupy(make: Any, from_host: Any) -> None:
+    with pytest.raises(TypeError, match=r"cp\.asarray"):
+        make(from_host)
+    assert make(cp.zeros((3, 2)).T).shape == (2, 3)

@@ -516,3 +516,10 @@ def with_what_came_in(*values: float) -> CellRun:
 )
 def test_what_nobody_changed_earns_nothing_by_itself(got: tuple[float, ...], share: float) -> None:
     assert compare.share(with_what_came_in(1, 2, 3), with_what_came_in(*got)) == pytest.approx(share)
+
+
+def test_what_cannot_be_read_is_never_right_even_where_the_reference_shows_no_better() -> None:
+    long = Probe("(malformed)", None)
+    run = CellRun("t-hidden", "1.1", "ok", (long,))
+    assert "over 200 characters" in (compare.verdict(run, run) or "")
+    assert compare.share(run, run) == 0

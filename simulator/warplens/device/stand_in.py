@@ -46,11 +46,13 @@ def asarray(a: Any, dtype: Any = None, order: Order = None, *, blocking: bool = 
     return array(a, dtype, copy=None, order=order)
 
 
-def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
+def ascontiguousarray(a: ndarray, dtype: Any = None) -> ndarray:
+    required("ascontiguousarray", "a", a)
     return array(a, dtype, copy=None, order="C")
 
 
-def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
+def asfortranarray(a: ndarray, dtype: Any = None) -> ndarray:
+    required("asfortranarray", "a", a)
     return array(a, dtype, copy=None, order="F")
 
 
