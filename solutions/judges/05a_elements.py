@@ -20,7 +20,7 @@ EACH = 4  # integer operations of an axis: a remainder, a product, a sum and a q
 
 @telling
 def judge_collapsed_hidden(name: str, expected: Any, got: Any) -> str | None:
-    """The same places in the same order, over axes of any number."""
+    """The same places in the same order, over axes of any number, none of them of length 1."""
     return _axes(expected, got)[0]
 
 
@@ -49,6 +49,8 @@ def _axes(expected: Any, got: Any) -> tuple[str | None, int, int]:
         return "the sizes do not give as many numbers as the shape", bound, 0
     if any(_places(sizes, step) != _places(shape, stride) for step, stride in zip(steps, strides)):
         return "an array is read in other places, or in another order", bound, 0
+    if 1 in sizes:
+        return "the places are right, but an axis of length 1 is still there", bound, 0
     if not all(isinstance(each, list) for each in (plain(got)[2][0], *plain(got)[2][1])):
         return "the numbers are right, and sizes and steps are asked for in lists", bound, 0
     return None, bound, sum(map(len, steps))
@@ -86,7 +88,7 @@ def judge_pair_hidden_2(name: str, expected: Any, got: Any) -> str | None:
         _, saved = plain(got)
         if type(saved) is not int or saved <= 0:
             return "nothing is in f.saved: what backward needs belongs there, for the engine to free"
-        return None if saved <= most else "f.saved keeps more than three arrays"
+        return None if saved <= most else "more than three arrays are kept, in f.saved or elsewhere"
     if not name.startswith(LAUNCHES):
         return difference(expected, got, 1e-5)
     message, moved, best = _launches(expected, got)

@@ -204,3 +204,18 @@ def total(numbers: list[Single]) -> Single:
 -     half = len(numbers) // 2
 -     return total(numbers[:half]) + total(numbers[half:])
 +     return running([running(numbers[i : i + 10]) for i in range(0, len(numbers), 10)])
+
+# %% exercise=5.23 hint="A place for each row: your threads only put rows down, and all of them are added in the end. Give the rows of a block one place, and share out blocks."
+-     blocks = -(-len(x) // 8)
+-     sums = np.zeros((blocks, x.shape[1]), np.float32)
++     sums = np.zeros(x.shape, np.float32)
+
+-         for k in range(start, stop):
+-             for i in range(8 * k, min(8 * k + 8, len(x))):
+-                 sums[k] += x[i]
+-
+-     run(work, blocks, threads, x, sums)
++         for i in range(start, stop):
++             sums[i] += x[i]
++
++     run(work, len(x), threads, x, sums)

@@ -738,7 +738,7 @@ def way_back(lines):
     # A pass for each number
     "a pass for each number of attention": (
         "6.9",
-        2,
+        0,
         COMPLEX
         + """
 def attend_backward(grad, q, k, v, out, weights, mask=None):
@@ -754,7 +754,7 @@ def attend_backward(grad, q, k, v, out, weights, mask=None):
     ),
     "a pass for each number of a GPT's end": (
         "6.18",
-        1,
+        0,
         COMPLEX
         + """
 def both_ways(x, gamma, beta, W, b, targets, eps=1e-5):
@@ -2095,6 +2095,82 @@ class CausalConv(Function):
         dw = np.zeros_like(weight)
         for i in range(min(weight.shape[2], T)): dw[:, 0, -1 - i] = (grad[:, i:] * x[:, : T - i]).sum((0, 1))
         return (dx, dw, grad.sum((0, 1))) if self.with_bias else (dx, dw)
+""",
+    ),
+}
+# Quotients in a short text, memory that C has given back in the end, what attributes keep, places for all.
+TRICKS |= {
+    "a short text, a walk for each input": (
+        "5.6",
+        0,
+        """
+def way_back(lines):
+    made = [line.split(" = ")[0] for line in lines]
+    used = sorted(set().union(*(names(line.split(" = ")[1]) for line in lines)) - {*made})
+    def double(text):
+        return re.sub(r"\\b([a-z]\\w*)\\b(?!\\()", r"\\1_", text.replace("tanhf", "tanh").replace("expf", "exp"))
+    body = "".join(f"double {x}_ = {x}; if (k == {i}) {x}_ += h; " for i, x in enumerate(used))
+    body += "".join(f"double {double(line)}; " for line in lines)
+    first = f"zz = 0.0f; auto F = [=](int k, double h) {{ {body} return {made[-1]}_; }}"
+    return [first, *(f"d{x} = d{made[-1]} * (float)((F({i}, 1e-5) - F({i}, -1e-5)) / 2e-5)" for i, x in enumerate(used))]
+""",
+    ),
+    "no axis is taken away": (
+        "5.2",
+        0,
+        "def collapsed(shape, strides):\n    return list(shape), [list(each) for each in strides]",
+    ),
+    "more than is saved is kept": (
+        "5.4",
+        5,
+        TRICKS["a thing that says it has no bytes"][2]
+        .replace("f.saved = (Few(", "f.saved, f.more = (z,), (Few(")
+        .replace("f.saved[0].arrays", "f.more[0].arrays"),
+    ),
+    "the output tells the mask": (
+        "5.20",
+        1.5,
+        """
+class Mended(Dropped):
+    def forward(self, x):
+        Dropped.calls += 1
+        self.y = x * self.mask(x.shape, Dropped.calls)
+        return self.y
+    def backward(self, grad):
+        return grad * (2.0 * (self.y != 0))
+""",
+    ),
+    "a place for each row": (
+        "5.23",
+        0,
+        """
+def column_sums(x, threads):
+    sums = np.zeros(x.shape, np.float32)
+    def work(start, stop, x, sums):
+        for i in range(start, stop):
+            sums[i] += x[i]
+    run(work, len(x), threads, x, sums)
+    return sums.sum(0)
+""",
+    ),
+    "a table in C, given back before the end": (
+        "5.25",
+        2,
+        """
+import ssl
+def statistics(x, mean, variance):
+    rows, columns = x.shape
+    a, b, total = ssl.MemoryBIO(), ssl.MemoryBIO(), np.zeros(columns)
+    for i in range(rows):
+        a.write(np.array([x[i, j] for j in range(columns)], float).tobytes())
+    while a.pending:
+        data = a.read(8000 * columns)
+        b.write(data)
+        total += np.frombuffer(data).reshape(-1, columns).sum(0)
+    mean[:], total[:] = total / rows, 0
+    while b.pending:
+        total += ((np.frombuffer(b.read(8000 * columns)).reshape(-1, columns) - mean) ** 2).sum(0)
+    variance[:] = total / rows
 """,
     ),
 }
