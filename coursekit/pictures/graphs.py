@@ -155,18 +155,18 @@ def step_gradients(
     return stepper(shown, "derivatives taken", "how many times gradients were taken")
 
 
-def draw_derivatives(x: Any, curves: Mapping[str, Any]) -> Described:
-    """A function and its derivatives over x."""
+def draw_derivatives(x: Any, curves: Mapping[str, Any], along: str = "x") -> Described:
+    """A function and its derivatives over x, which `along` names."""
     figure, ax = plt.subplots(figsize=(6.6, 3.0), layout="constrained")
     looks = ((INK, "-"), (BLUE, "-"), (ORANGE, "--"), (RED, ":"))
     for (name, y), (colour, style) in zip(curves.items(), looks):
         ax.plot(x, y, style, color=colour, linewidth=2, label=name)
     ax.axhline(0, color=GREY, linewidth=0.8)
-    ax.set(xlabel="x")
+    ax.set(xlabel=along)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     told = "; ".join(f"{name} from {np.min(y):.3g} to {np.max(y):.3g}" for name, y in curves.items())
-    return described(figure, f"A function and its derivatives from x = {x[0]:g} to {x[-1]:g}. {told}")
+    return described(figure, f"A function and its derivatives from {along} = {x[0]:g} to {x[-1]:g}. {told}")
 
 
 def draw_trainings(losses: Mapping[str, Sequence[float]]) -> Described:
