@@ -171,6 +171,80 @@ def scan_rows(numbers: Sequence[float], steps: Mapping[str, Sequence[tuple[int, 
     return rows
 
 
+# A carry from chunk to chunk, step by step
+
+
+def draw_carry(a: Sequence[float], b: Sequence[float], lanes: int) -> Described:
+    """A warp of so many lanes that scans one chunk after the other: move through the chunks.
+
+    Two steps for each: its pairs are scanned as if nothing had come before, then take the carry in.
+    """
+    if len(a) != len(b) or len(b) % lanes:
+        raise ValueError(f"draw_carry: as many a as b, a multiple of {lanes}, not {len(a)} and {len(b)}")
+    rows = carry_rows(a, b, lanes)
+    count = len(b) // lanes
+    stills = [_carry_still(list(zip(a, b)), rows, lanes, done) for done in range(2 * count + 1)]
+    told = (
+        f"chunk {i}: scanned {', '.join(f'({p:g}, {q:g})' for p, q in pairs)}, carry {carry:g}, "
+        f"states {', '.join(f'{h:g}' for h in states)}"
+        for i, (pairs, carry, states) in enumerate(rows)
+    )
+    alt = f"A warp of {lanes} lanes scans {len(b)} tokens in {count} chunks. {'; '.join(told)}"
+    stills[-1] = replace(stills[-1], alt=alt)
+    return stepper(stills, "step", "step of the warp")
+
+
+Chunk = tuple[list[tuple[float, float]], float, list[float]]  # scanned pairs, the carry that comes in, states
+
+
+def carry_rows(a: Sequence[float], b: Sequence[float], lanes: int) -> list[Chunk]:
+    """What a warp makes of each chunk."""
+    rows: list[Chunk] = []
+    carry = 0.0
+    for start in range(0, len(b), lanes):
+        pairs, joined = [], (1.0, 0.0)
+        for p, q in zip(a[start : start + lanes], b[start : start + lanes]):
+            joined = (float(p * joined[0]), float(p * joined[1] + q))
+            pairs.append(joined)
+        states = [p * carry + q for p, q in pairs]
+        rows.append((pairs, carry, states))
+        carry = states[-1]
+    return rows
+
+
+def _carry_still(
+    tokens: Sequence[tuple[float, float]], rows: Sequence[Chunk], lanes: int, done: int
+) -> Described:
+    """The first `done` steps of the warp."""
+    wide = lanes + 1.3  # of a chunk, with the place of its carry
+    figure, ax = plt.subplots(figsize=(0.52 * wide * len(rows), 3.2))
+
+    def box(x: float, y: float, text: str, now: bool, colour: str = GLOW) -> None:
+        style = {"boxstyle": "round,pad=0.3", "fc": PALE if now else "white", "ec": colour if now else GREY}
+        ax.text(x, y, text, ha="center", va="center", fontsize=10, color=INK, bbox=style)
+
+    for i, (pairs, carry, states) in enumerate(rows):
+        ax.text(wide * i + (lanes - 1) / 2, 0.75, f"chunk {i}", ha="center", color=BLUE)
+        for lane in range(lanes):
+            x = wide * i + lane
+            p, q = tokens[lanes * i + lane]
+            box(x, 0, f"{p:g}\n{q:g}", False)
+            if done > 2 * i:
+                box(x, -1.2, f"{pairs[lane][0]:g}\n{pairs[lane][1]:g}", done == 2 * i + 1)
+            if done > 2 * i + 1:
+                box(x, -2.3, f"{states[lane]:g}", done == 2 * i + 2)
+        if done > 2 * i + 1:
+            box(wide * i - 1.05, -2.3, f"{carry:g}", True, BLUE)
+        if done > 2 * i + 1 and i + 1 < len(rows):
+            arrow = {"arrowstyle": "->", "color": BLUE, "connectionstyle": "arc3,rad=0.4"}
+            ax.annotate("", (wide * (i + 1) - 1.05, -2.6), (wide * i + lanes - 1, -2.6), arrowprops=arrow)
+    for y, label in ((0, "a\nb"), (-1.2, "scanned"), (-2.3, "state")):
+        ax.text(-1.7, y, label, ha="right", va="center", color=INK)
+    ax.set(xlim=(-3.2, wide * len(rows) - 0.6), ylim=(-3.1, 1.1))
+    ax.axis("off")
+    return described(figure, f"{done} steps")
+
+
 # The shortcut
 
 
