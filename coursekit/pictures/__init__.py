@@ -112,7 +112,14 @@ from coursekit.pictures.products import draw_columns, draw_limits, draw_register
 from coursekit.pictures.reading import draw_gaps, draw_reader, draw_resumed
 from coursekit.pictures.rows import draw_block, draw_moves, draw_threads
 from coursekit.pictures.scalars import Film, draw_film, draw_speakers
-from coursekit.pictures.scans import draw_overflow, draw_tree, draw_waits, draw_ways
+from coursekit.pictures.scans import (
+    draw_carry,
+    draw_overflow,
+    draw_scan,
+    draw_tree,
+    draw_waits,
+    draw_ways,
+)
 from coursekit.pictures.shapes import draw_ribbon, draw_round_trip, draw_tables, jacobian
 from coursekit.pictures.shipping import draw_asked, draw_compiled, draw_streams, draw_tag
 from coursekit.pictures.states import (

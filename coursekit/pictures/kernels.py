@@ -188,13 +188,13 @@ def draw_time(sines: Mapping[str, Any]) -> None:
     plt.show()
 
 
-def draw_steps(plans: Mapping[str, Steps], across: Sequence[str] = ("thread", "thread")) -> None:
+def draw_steps(plans: Mapping[str, Steps]) -> None:
     """Eight numbers, and for each plan the additions of its steps, from top to bottom."""
     height = 1.4 + 1.3 * max(map(len, plans.values())) / 3
     _, axes = plt.subplots(1, len(plans), figsize=(9, height))
-    for ax, (title, steps), label in zip(axes, plans.items(), across):
+    for ax, (title, steps) in zip(axes, plans.items()):
         _draw_plan(ax, steps)
-        ax.set(title=title, yticks=[], xticks=range(8), xlabel=label)
+        ax.set(title=title, yticks=[], xticks=range(8), xlabel="thread")
         ax.spines[:].set_visible(False)
     plt.show()
 
@@ -204,8 +204,7 @@ def _draw_plan(ax: Any, steps: Steps) -> None:
     ax.plot(range(8), [0] * 8, "o", color=GREY)
     for row, pairs in enumerate(steps, 1):
         busy = {to for _, to in pairs}
-        overwritten = {to for source, to in pairs if source > to and (to, source) in pairs}
-        for source, to in {*pairs, *((t, t) for t in busy - overwritten)}:
+        for source, to in {*pairs, *((t, t) for t in busy)}:
             arrow = {"arrowstyle": "->", "color": GREY if source == to else BLUE}
             ax.annotate("", (to, 0.12 - row), (source, 0.88 - row), arrowprops=arrow)
         for t in range(8):

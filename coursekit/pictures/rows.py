@@ -106,25 +106,24 @@ def _block_still(name: str, mine: Any, agreed: Any) -> Described:
 # How many threads
 
 
-def draw_threads(counts: Mapping[int, Sequence[float]]) -> Described:
-    """For each size of a block: flops for each number of the row, steps of the longest thread, warps that a
-    multiprocessor has at hand, and KiB on their way to it if all of them load."""
-    figure, axes = plt.subplots(2, 2, figsize=(7.4, 4.4), layout="constrained")
-    names, places = [f"{threads}" for threads in counts], range(len(counts))
-    labels = ("flops for each number", "steps of the longest thread", "warps at hand", "KiB on their way")
-    for ax, label, values, colour in zip(
-        axes.flat, labels, zip(*counts.values()), (BLUE, BLUE, ORANGE, ORANGE)
-    ):
-        ax.bar(places, values, color=colour, width=0.65)
-        for x, value in zip(places, values):
+def draw_threads(
+    counts: Mapping[str, Mapping[int, float]], least: Mapping[str, float] | None = None
+) -> Described:
+    """For blocks of each size: bars for each count, with a line at its `least`."""
+    figure, axes = plt.subplots(1, len(counts), figsize=(7.4, 2.4), layout="constrained")
+    for ax, (label, values), colour in zip(axes, counts.items(), (BLUE, ORANGE)):
+        places, lowest = range(len(values)), (least or {}).get(label)
+        ax.bar(places, values.values(), color=colour, width=0.65)
+        for x, value in zip(places, values.values()):
             ax.text(x, value, f"{value:.3g}", ha="center", va="bottom", fontsize=9, color=INK)
-        ax.set_xticks(places, names)
-        ax.set(title=label, ylim=(0, 1.15 * max(values)), yticks=[])
+        if lowest is not None:
+            ax.axhline(lowest, color=INK, ls=":", lw=1.2)
+        ax.set_xticks(places, map(str, values))
+        ax.set(title=label, ylim=(0, 1.15 * max(values.values())), yticks=[], xlabel="threads of the block")
         ax.title.set_fontsize(10)
-    for ax in axes[1]:
-        ax.set_xlabel("threads of the block")
-    said = "; ".join(
-        f"{t} threads: {f:.3g} flops, {s:.3g} steps, {w:.3g} warps, {k:.3g} KiB"
-        for t, (f, s, w, k) in counts.items()
+    told = "; ".join(
+        f"{label}: " + ", ".join(f"{value:.3g} with {threads} threads" for threads, value in values.items())
+        for label, values in counts.items()
     )
-    return described(figure, f"What a block of each size costs. {said}")
+    lines = "".join(f"; at least {value:.3g} {label}" for label, value in (least or {}).items())
+    return described(figure, f"For blocks of each size. {told}{lines}")

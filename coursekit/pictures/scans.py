@@ -85,7 +85,7 @@ def draw_tree(a: Sequence[float], b: Sequence[float]) -> Described:
     return stepper(stills, "step", "step of the tree")
 
 
-Row = tuple[str, list[tuple[float, float]], list[tuple[int, int]]]  # name, pairs, (from, to) of this step
+Row = tuple[str, Sequence[tuple[float, ...]], list[tuple[int, int]]]  # name, pairs, (from, to) of this step
 
 
 def tree_rows(a: Sequence[float], b: Sequence[float]) -> list[Row]:
@@ -113,18 +113,20 @@ def tree_rows(a: Sequence[float], b: Sequence[float]) -> list[Row]:
     return rows
 
 
-def _tree_still(rows: Sequence[Row], height: int = 6) -> Described:
+def _tree_still(rows: Sequence[Row], height: int = 6, inches: float = 0.85) -> Described:
+    """An arrow to the right is added to what stands there; one to the left, in blue, takes its place."""
     n = len(rows[0][1])
-    figure, ax = plt.subplots(figsize=(0.9 * n, 0.85 * height))
-    for y, (name, pairs, moves) in enumerate(rows):
+    figure, ax = plt.subplots(figsize=(0.9 * n, inches * height))
+    for y, (name, values, moves) in enumerate(rows):
         ax.text(-0.75, -y, name, ha="right", va="center", color=INK)
-        changed = {right for _, right in moves}
-        for left, right in moves:
-            ax.annotate(
-                "", (right, -y + 0.32), (left, -y + 0.68), arrowprops={"arrowstyle": "->", "color": GLOW}
-            )
-            ax.plot([right, right], [-y + 0.32, -y + 0.68], color=GLOW, lw=1)
-        for x, (p, q) in enumerate(pairs):
+        changed = {to for _, to in moves}
+        for source, to in (move for move in moves if move[0] != move[1]):
+            colour = GLOW if source < to else BLUE
+            arrow = {"arrowstyle": "->", "color": colour}
+            ax.annotate("", (to, -y + 0.32), (source, -y + 0.68), arrowprops=arrow)
+            if source < to:
+                ax.plot([to, to], [-y + 0.32, -y + 0.68], color=colour, lw=1)
+        for x, each in enumerate(values):
             edge, width = (GLOW, 2.0) if x in changed else (GREY, 0.8)
             box = {
                 "boxstyle": "round,pad=0.32",
@@ -132,10 +134,115 @@ def _tree_still(rows: Sequence[Row], height: int = 6) -> Described:
                 "ec": edge,
                 "lw": width,
             }
-            ax.text(x, -y, f"{p:.3g}\n{q:.3g}", ha="center", va="center", fontsize=10, bbox=box, color=INK)
+            text = "\n".join(f"{number:.3g}" for number in each)
+            ax.text(x, -y, text, ha="center", va="center", fontsize=10, bbox=box, color=INK)
     ax.set(xlim=(-1.5, n - 0.4), ylim=(-height + 0.5, 0.5))
     ax.axis("off")
     return described(figure, f"{len(rows) - 1} steps")
+
+
+# A scan of plain sums, step by step
+
+
+def draw_scan(numbers: Sequence[float], steps: Mapping[str, Sequence[tuple[int, int]]]) -> Described:
+    """A scan of sums, a row for each step: move through the steps. Each has a name and pairs (source, to)."""
+    rows = scan_rows(numbers, steps)
+    stills = [_tree_still(rows[: i + 1], len(rows), 0.62) for i in range(len(rows))]
+    alt = f"A scan of {len(numbers)} numbers in {len(steps)} steps, a row after each: " + "; ".join(
+        f"{name}: {', '.join(f'{each:.3g}' for (each,) in values)}" for name, values, _ in rows
+    )
+    stills[-1] = replace(stills[-1], alt=alt)
+    return stepper(stills, "step", "step of the scan")
+
+
+def scan_rows(numbers: Sequence[float], steps: Mapping[str, Sequence[tuple[int, int]]]) -> list[Row]:
+    """The numbers at the start and after each step.
+
+    A source to the left is added to what stands there; one to the right takes its place. A source that is the
+    place itself sets it to 0.
+    """
+    row = [float(each) for each in numbers]
+    rows: list[Row] = [("start", [(each,) for each in row], [])]
+    for name, moves in steps.items():
+        before = list(row)
+        for source, to in moves:
+            row[to] = before[source] + before[to] if source < to else before[source] if source > to else 0.0
+        rows.append((name, [(each,) for each in row], list(moves)))
+    return rows
+
+
+# A carry from chunk to chunk, step by step
+
+
+def draw_carry(a: Sequence[float], b: Sequence[float], lanes: int) -> Described:
+    """A warp of so many lanes that scans one chunk after the other: move through the chunks.
+
+    Two steps for each: its pairs are scanned as if nothing had come before, then take the carry in.
+    """
+    if len(a) != len(b) or len(b) % lanes:
+        raise ValueError(f"draw_carry: as many a as b, a multiple of {lanes}, not {len(a)} and {len(b)}")
+    rows = carry_rows(a, b, lanes)
+    count = len(b) // lanes
+    stills = [_carry_still(list(zip(a, b)), rows, lanes, done) for done in range(2 * count + 1)]
+    told = (
+        f"chunk {i}: scanned {', '.join(f'({p:g}, {q:g})' for p, q in pairs)}, carry {carry:g}, "
+        f"states {', '.join(f'{h:g}' for h in states)}"
+        for i, (pairs, carry, states) in enumerate(rows)
+    )
+    alt = f"A warp of {lanes} lanes scans {len(b)} tokens in {count} chunks. {'; '.join(told)}"
+    stills[-1] = replace(stills[-1], alt=alt)
+    return stepper(stills, "step", "step of the warp")
+
+
+Chunk = tuple[list[tuple[float, float]], float, list[float]]  # scanned pairs, the carry that comes in, states
+
+
+def carry_rows(a: Sequence[float], b: Sequence[float], lanes: int) -> list[Chunk]:
+    """What a warp makes of each chunk."""
+    rows: list[Chunk] = []
+    carry = 0.0
+    for start in range(0, len(b), lanes):
+        pairs, joined = [], (1.0, 0.0)
+        for p, q in zip(a[start : start + lanes], b[start : start + lanes]):
+            joined = (float(p * joined[0]), float(p * joined[1] + q))
+            pairs.append(joined)
+        states = [p * carry + q for p, q in pairs]
+        rows.append((pairs, carry, states))
+        carry = states[-1]
+    return rows
+
+
+def _carry_still(
+    tokens: Sequence[tuple[float, float]], rows: Sequence[Chunk], lanes: int, done: int
+) -> Described:
+    """The first `done` steps of the warp."""
+    wide = lanes + 1.3  # of a chunk, with the place of its carry
+    figure, ax = plt.subplots(figsize=(0.52 * wide * len(rows), 3.2))
+
+    def box(x: float, y: float, text: str, now: bool, colour: str = GLOW) -> None:
+        style = {"boxstyle": "round,pad=0.3", "fc": PALE if now else "white", "ec": colour if now else GREY}
+        ax.text(x, y, text, ha="center", va="center", fontsize=10, color=INK, bbox=style)
+
+    for i, (pairs, carry, states) in enumerate(rows):
+        ax.text(wide * i + (lanes - 1) / 2, 0.75, f"chunk {i}", ha="center", color=BLUE)
+        for lane in range(lanes):
+            x = wide * i + lane
+            p, q = tokens[lanes * i + lane]
+            box(x, 0, f"{p:g}\n{q:g}", False)
+            if done > 2 * i:
+                box(x, -1.2, f"{pairs[lane][0]:g}\n{pairs[lane][1]:g}", done == 2 * i + 1)
+            if done > 2 * i + 1:
+                box(x, -2.3, f"{states[lane]:g}", done == 2 * i + 2)
+        if done > 2 * i + 1:
+            box(wide * i - 1.05, -2.3, f"{carry:g}", True, BLUE)
+        if done > 2 * i + 1 and i + 1 < len(rows):
+            arrow = {"arrowstyle": "->", "color": BLUE, "connectionstyle": "arc3,rad=0.4"}
+            ax.annotate("", (wide * (i + 1) - 1.05, -2.6), (wide * i + lanes - 1, -2.6), arrowprops=arrow)
+    for y, label in ((0, "a\nb"), (-1.2, "scanned"), (-2.3, "state")):
+        ax.text(-1.7, y, label, ha="right", va="center", color=INK)
+    ax.set(xlim=(-3.2, wide * len(rows) - 0.6), ylim=(-3.1, 1.1))
+    ax.axis("off")
+    return described(figure, f"{done} steps")
 
 
 # The shortcut

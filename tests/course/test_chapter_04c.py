@@ -7,10 +7,12 @@ import math
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from graded import Exercises, ExerciseTests
+from graded import COURSE, Exercises, ExerciseTests
 from lesson_kernels import lesson_kernels
 
+from coursekit import notebooks
 from coursekit.pictures import draw_roofline
+from coursekit.pictures.scans import scan_rows
 from minilib import functional as F
 from minilib.cuda import RawKernel, cp, profile, simulate
 from minilib.tensor import tensor
@@ -243,24 +245,29 @@ def test_one_row_is_a_race():
     assert race.line == 9 and "+=" in one_row.source.splitlines()[race.line - 1]
 
 
-def test_blelloch_leaves_the_rows_that_the_text_shows():
-    source = KERNELS["scan_tree"].source.replace("SIZE 256", "SIZE 4")
-    x = cp.asarray(np.array([3, 1, 4, 1], np.float32))
-    whole = profile(RawKernel(source, "scan_tree"), (1,), (2,), (x, cp.empty_like(x)))
-    assert whole.outputs[1].tolist() == [0, 3, 4, 8]
-    tree = [3, 1, 4, 1]
-    rows = []
-    for stride, downwards in ((1, False), (2, False), (2, True), (1, True)):
-        if (stride, downwards) == (2, True):
-            tree[3] = 0
-            rows.append([*tree])
-        for at in range(2 * stride - 1, 4, 2 * stride):
-            left = tree[at - stride]
-            if downwards:
-                tree[at - stride] = tree[at]
-            tree[at] += left
-        rows.append([*tree])
-    assert rows == [[3, 4, 4, 5], [3, 4, 4, 9], [3, 4, 4, 0], [3, 0, 4, 4], [0, 3, 4, 8]]
+def test_the_pictures_of_scans_show_the_rows_that_the_kernels_leave():
+    (cell,) = (
+        c for c in notebooks.read(COURSE.chapters / "04c_reductions.ipynb").cells if "up = {" in c.source
+    )
+    names = {"draw_scan": scan_rows, "numbers": [3, 1, 4, 1, 5, 9, 2, 6]}
+    *before, last = cell.source.splitlines()
+    exec("\n".join([*before, f"rows = {last}"]), names)
+    source = KERNELS["scan_tree"].source.replace("SIZE 256", "SIZE 8")
+    x = cp.asarray(np.array(names["numbers"], np.float32))
+    whole = profile(RawKernel(source, "scan_tree"), (1,), (4,), (x, cp.empty_like(x)))
+    row = np.array(names["numbers"], float)
+    rows = [row.tolist()]
+    for stride in (1, 2, 4):
+        row[2 * stride - 1 :: 2 * stride] += row[stride - 1 :: 2 * stride]
+        rows.append(row.tolist())
+    row[-1] = 0
+    rows.append(row.tolist())
+    for stride in (4, 2, 1):
+        at, left = slice(2 * stride - 1, None, 2 * stride), slice(stride - 1, None, 2 * stride)
+        row[left], row[at] = row[at].copy(), row[at] + row[left]
+        rows.append(row.tolist())
+    assert [[each for (each,) in values] for _, values, _ in names["rows"]] == rows
+    assert whole.outputs[1].tolist() == rows[-1]
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 1), (31, 64, 33), (1000, 7, 10), (17, 33, 16)])

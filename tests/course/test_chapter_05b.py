@@ -156,5 +156,6 @@ def test_pictures_say_in_words_what_they_show():
     kernel = lesson_kernel("softmax", "softmax<1>")
     report = profile(kernel, (2,), (64,), (x, cp.zeros_like(x), np.int32(2), np.int32(64)))
     assert "one walk: 1 read, 1 written" in draw_moves({"one walk": [report]}, 512, 2).alt
-    threads = draw_threads({32: (4.42, 573, 16, 64), 64: (6, 300, 28, 56)})
-    assert "32 threads: 4.42 flops, 573 steps, 16 warps, 64 KiB" in threads.alt
+    threads = draw_threads({"warps": {64: 36, 32: 25}, "KiB": {64: 72, 32: 100}}, {"KiB": 7.5})
+    assert "warps: 36 with 64 threads, 25 with 32 threads; KiB: 72" in threads.alt
+    assert threads.alt.endswith("; at least 7.5 KiB")

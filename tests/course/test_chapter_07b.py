@@ -9,8 +9,8 @@ from graded import COURSE, Exercises, ExerciseTests
 from lesson_kernels import lesson_kernels
 
 from coursekit import notebooks
-from coursekit.pictures import draw_overflow, draw_tree, draw_waits, draw_ways
-from coursekit.pictures.scans import tree_rows
+from coursekit.pictures import draw_carry, draw_overflow, draw_tree, draw_waits, draw_ways
+from coursekit.pictures.scans import carry_rows, tree_rows
 from minilib.cuda import cp, profile, simulate
 from minilib.functional.scan import scan_loop
 from minilib.reference import sample_forward
@@ -122,6 +122,16 @@ def test_a_tree_has_a_slider_and_a_still_picture_and_words_beside_it():
 def test_a_tree_of_other_sizes_is_refused(a, b):
     with pytest.raises(ValueError, match="a power of two"):
         draw_tree(a, b)
+
+
+def test_chunks_with_a_carry_end_with_the_states_that_a_loop_finds():
+    a, b = np.tile([1.0, 2, 1, 0, 2, 1, 2, 1], 2), np.tile([1.0, 0, 3, 1, 0, 2, 0, 1], 2)
+    chunks = carry_rows(a, b, 4)
+    assert [h for _, _, states in chunks for h in states] == scan_loop(a, b.copy()).tolist()
+    assert chunks[0][0] == chunks[2][0] and [carry for _, carry, _ in chunks] == [0, 1, 9, 1]
+    assert draw_carry(a, b, 4)._repr_mimebundle_()[0]["text/html"].count("<img") == 9
+    with pytest.raises(ValueError, match="a multiple of 4"):
+        draw_carry(a[:6], b[:6], 4)
 
 
 @pytest.mark.thorough

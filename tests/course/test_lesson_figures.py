@@ -176,10 +176,11 @@ def test_plain_descent_took_its_rate_at_a_cliff_and_one_step_lower_it_is_steady(
             below, above = row["grid"][at - 1], row["grid"][at + 1]
             assert below < 0.04 and above == pytest.approx(np.log(10), abs=0.01)  # nothing is learned
             assert optimisers.RATES[at - 1] == 0.46 and row["losses"] == cliff[row["schedule"], 1.0][:4]
-    lower = [loss for (_, rate), losses in cliff.items() if rate == 0.46 for loss in losses]
-    assert tells(lesson.prose, *(f"{f(lower):.3f}" for f in (min, max)))
-    at_one = cliff["cosine", 1.0]
-    assert tells(lesson.prose, f"{min(at_one):.3f}", f"{max(at_one):.2f}")
+    for schedule in ("cosine", "warm-up and cosine"):
+        ends = [
+            f"{min(cliff[schedule, rate]):.3f} to {max(cliff[schedule, rate]):.3f}" for rate in (0.46, 1.0)
+        ]
+        assert f"| {schedule} | {' | '.join(ends)} |" in lesson.prose
 
 
 @pytest.mark.slow
