@@ -31,7 +31,7 @@ STARTS = 3  # tries to get through the set-up cells
 PATIENCE = (
     4  # cells that may wait for their full timeout; then one notebook has kept the others waiting enough
 )
-_MEASURES = re.compile(r"\b(held|most)\(").search  # of memory, by `coursekit.box.probe`
+MEASURES = re.compile(r"\b(held|most)\(").search  # of memory, by `coursekit.box.probe`
 LEAST = 1.0  # second, without which nothing is begun
 
 
@@ -134,7 +134,7 @@ class Flow:
         return shown
 
     def attempt(self, cell: NotebookNode, exercise: str, grade_id: str) -> Shown:
-        shown = self.load(exercise, alone=bool(_MEASURES(cell.source)))
+        shown = self.load(exercise, alone=bool(MEASURES(cell.source)))
         if shown.status == "ok" and self.kernel:
             about = [name for one in self.of("answer", exercise) for name in info(one).get("about", ())]
             asked = "hidden", entropy(self.seed, grade_id), about, info(cell).get("binds", ())
@@ -205,7 +205,7 @@ class Flow:
         for_tests = [
             cell for cell in self.cells if "binds" in info(cell) and self.room in info(cell).get("rooms", ())
         ]
-        measured = any(_MEASURES(cell.source) for cell in (*self.of("hidden", exercise), *for_tests))
+        measured = any(MEASURES(cell.source) for cell in (*self.of("hidden", exercise), *for_tests))
         for number, cell in enumerate([*self.of("borrowed", exercise), *self.helpers(), *answers]):
             shown = self.execute(cell, *([] if number else ["answer", measured]), loud=True)
             owner = HELPERS if is_helper(cell) else exercise

@@ -12,6 +12,7 @@ import pytest
 from graded import COURSE
 
 from coursekit.grading.assemble import load_chapter
+from coursekit.grading.flow import MEASURES
 from coursekit.notebooks import cuda_line
 
 CHAPTERS = sorted(COURSE.solutions.glob("*.ipynb"))
@@ -78,6 +79,17 @@ def read(tree: ast.AST) -> Counter[str]:
     )
 
 
+def names_made(tree: ast.AST) -> set[str]:
+    """Names that a cell binds, wherever in it."""
+    kinds = ast.FunctionDef | ast.ClassDef
+    made = {one.name for one in ast.walk(tree) if isinstance(one, kinds)}
+    made |= {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
+    made |= {one.asname or one.name for one in ast.walk(tree) if isinstance(one, ast.alias)}
+    return made | {
+        one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    }
+
+
 def within_reach(tests: list[ast.Module], set_up: list[ast.Module]) -> set[str]:
     """What functions of tests and set-up add to, and tests look at elsewhere: an answer could, too.
 
@@ -132,6 +144,20 @@ def test_the_most_bytes_at_a_time_are_measured_from_a_floor(path: Path) -> None:
             for call in ast.walk(tree):
                 if isinstance(call, ast.Call) and ast.unparse(call.func) == "most":
                     assert "floor" in {one.arg for one in call.keywords}, number
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_where_memory_is_measured_no_name_of_a_test_before_is_needed(path: Path) -> None:
+    """It has a kernel of its own, in which they have not run, and so have the tests after it."""
+    for number, cells in load_chapter(path).tests.items():
+        gone: set[str] = set()  # names of tests that ran in a kernel before
+        here: set[str] = set()
+        for cell, tree in zip(cells, trees_of(cells), strict=True):
+            if MEASURES(cell):
+                gone, here = gone | here, set()
+            own = names_made(tree)
+            assert not (set(read(tree)) & gone) - here - own, number
+            here |= own
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
