@@ -98,6 +98,7 @@ def serve(settings: dict[str, Any]) -> None:
     from ipykernel.kernelapp import IPKernelApp
     from ipykernel.zmqshell import ZMQInteractiveShell
 
+    zmq.COPY_THRESHOLD = 2**30  # bytes; a longer message would start a thread, which outlives the exercise
     state: State | None = None  # known to no object that an answer can come by
 
     def prepare(request: str, *arguments: Any) -> None:

@@ -96,12 +96,12 @@ class LeakyReLU(Function):
         self.slope = slope
 
     def forward(self, x):
-        self.shape, self.count = x.shape, x.size
+        self.before, self.count = x.shape, x.size
         self.saved = (np.frombuffer(np.packbits(x > 0).tobytes(), np.int8),)
         return np.maximum(x, 0) + self.slope * np.minimum(x, 0)
 
     def backward(self, grad):
-        bits = np.unpackbits(self.saved[0].view(np.uint8), count=self.count).reshape(self.shape)
+        bits = np.unpackbits(self.saved[0].view(np.uint8), count=self.count).reshape(self.before)
         return grad * bits + self.slope * grad * (1 - bits)
 
 

@@ -413,6 +413,12 @@ probe("v", [answer(9), held(lambda: answer(9))[0], most(lambda: answer(9))[0], a
     assert value(shown) == {"list": [{"int": "0"}, {"int": "1"}, {"int": "1"}, {"int": "0"}]}
 
 
+def test_a_large_value_leaves_no_thread_so_that_the_kernel_can_go_on(kernel: Kernel) -> None:
+    _, shown = answered(kernel, "def answer(x): return 'x' * 10_000", "probe('large', [answer(9)] * 9)")
+    assert len(value(shown)["list"]) == 9
+    answered(kernel, "def answer(x): return x")  # restores
+
+
 def test_a_value_is_what_it_is_when_it_is_shown(kernel: Kernel) -> None:
     answer = """
 class Late:
