@@ -24,6 +24,7 @@ from coursekit.notebooks import Cell
 FUTURE = "from __future__ import annotations"
 STUBS = "from coursekit.box.check import Unsolved"  # what stubs need, also where set-up cells lack it
 HIDDEN_SET_UP = "hidden-setup"  # the end of the grade_id of what only hidden tests know
+MEASURING = ("held", "most")  # what `coursekit.box.probe` measures memory by
 SHARED = ("python", "cuda")  # the kernels of exercises that have no other, by language
 HELPERS = "helpers"  # the key of the answer cell of zero points
 
@@ -146,6 +147,20 @@ class Chapter:
             if cell.grade_id in tests:
                 found.setdefault(tests[cell.grade_id], []).append(cell.source)
         return found
+
+    @cached_property
+    def measuring(self) -> frozenset[str]:
+        """The functions by which tests measure memory: also what the set-up defines by them."""
+        found = set(MEASURING)
+        for cell in self.set_up:
+            for node in ast.parse(_plain(cell)).body:
+                if isinstance(node, ast.FunctionDef) and found & _names_read(node):
+                    found.add(node.name)
+        return frozenset(found)
+
+    def measures(self, test: str) -> bool:
+        """Whether a test measures memory."""
+        return bool(self.measuring & _names_read(test))
 
     @cached_property
     def checks(self) -> dict[str, list[str]]:
@@ -419,6 +434,7 @@ def assemble(chapter: Chapter, answers: Mapping[str, str], added: Sequence[str] 
             test = tests[name]
             made.append(_cell(cell, cell.source, "hidden", test.exercise, test.points))
             made[-1].metadata["coursekit"]["room"] = by_number[test.exercise].room
+            made[-1].metadata["coursekit"]["measures"] = chapter.measures(cell.source)
             made[-1].metadata["coursekit"]["visible"] = chapter.checks.get(test.exercise, [])
     return _node({"nbformat": 4, "nbformat_minor": 5, "metadata": _metadata(chapter), "cells": made})
 
@@ -456,6 +472,11 @@ def _plain(cell: str) -> str:
     """The Python of a cell."""
     lines = [] if notebooks.cuda_line(cell) else cell.split("\n")
     return "\n".join(line for line in lines if not line.startswith(("%", "!")))
+
+
+def _names_read(source: str | ast.AST) -> set[str]:
+    tree = ast.parse(_plain(source)) if isinstance(source, str) else source
+    return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
 
 
 @lru_cache(maxsize=500)

@@ -31,7 +31,6 @@ STARTS = 3  # tries to get through the set-up cells
 PATIENCE = (
     4  # cells that may wait for their full timeout; then one notebook has kept the others waiting enough
 )
-MEASURES = re.compile(r"\b(held|most)\(").search  # of memory, by `coursekit.box.probe`
 LEAST = 1.0  # second, without which nothing is begun
 
 
@@ -73,7 +72,7 @@ class Flow:
 
     Those of one room: its set-up cells alone run in the flow's kernel. Answers in CUDA C (the room "cuda")
     have one in which no Python of a student ever runs, helpers included: what their tests show can be
-    trusted, and the next notebook can use it.
+    trusted, and the next notebook can use it. So it is with `trusted` answers, the course's own.
     """
 
     def __init__(
@@ -86,10 +85,12 @@ class Flow:
         budget: Budget | None = None,
         room: str = "python",
         spare: list[Kernel] | None = None,
+        trusted: bool = False,
     ) -> None:
         self.start = start
         self.room = room
         self.spare = spare  # kernels after their set-up cells, from notebooks graded before
+        self.trusted = trusted
         self.seed = seed
         self.timeout = timeout
         self.budget = budget or Budget()
@@ -134,7 +135,7 @@ class Flow:
         return shown
 
     def attempt(self, cell: NotebookNode, exercise: str, grade_id: str) -> Shown:
-        shown = self.load(exercise, alone=bool(MEASURES(cell.source)))
+        shown = self.load(exercise, alone=info(cell).get("measures", False))
         if shown.status == "ok" and self.kernel:
             about = [name for one in self.of("answer", exercise) for name in info(one).get("about", ())]
             asked = "hidden", entropy(self.seed, grade_id), about, info(cell).get("binds", ())
@@ -181,7 +182,7 @@ class Flow:
         """
         if exercise in self.verdicts:
             return self.verdicts[exercise]
-        if alone and (self.used or self.tested):
+        if alone and (self.used or self.tested) and not self.trusted:
             self.close()
         if self.loaded == exercise and self.kernel:
             return Shown()
@@ -202,10 +203,7 @@ class Flow:
         if not answers:
             return Shown("missing")
         self.stopped = None
-        for_tests = [
-            cell for cell in self.cells if "binds" in info(cell) and self.room in info(cell).get("rooms", ())
-        ]
-        measured = any(MEASURES(cell.source) for cell in (*self.of("hidden", exercise), *for_tests))
+        measured = any(info(cell).get("measures") for cell in self.of("hidden", exercise))
         for number, cell in enumerate([*self.of("borrowed", exercise), *self.helpers(), *answers]):
             shown = self.execute(cell, *([] if number else ["answer", measured]), loud=True)
             owner = HELPERS if is_helper(cell) else exercise
@@ -288,8 +286,8 @@ class Flow:
         return shown.error
 
     def end(self) -> None:
-        """After the last test: leave the kernel to the next notebook, unless something failed in it."""
-        if self.kernel and self.spare is not None and not self.trouble:
+        """After the last test: leave the kernel to the next notebook, unless a stranger's failed in it."""
+        if self.kernel and self.spare is not None and (self.trusted or not self.trouble):
             self.spare.append(self.kernel)
             self.kernel = None
         self.close()
@@ -298,6 +296,24 @@ class Flow:
         if self.kernel:
             self.kernel.close()
         self.kernel = None
+
+
+def hidden_tests(notebook: NotebookNode) -> list[NotebookNode]:
+    """In the order in which they run: those that measure memory first, which need a kernel for themselves.
+
+    The other tests of their exercise are next to them, and so on with the other exercises.
+    """
+    cells = [cell for cell in notebook.cells if info(cell).get("role") == "hidden"]
+    measuring = {info(cell)["exercise"] for cell in cells if info(cell).get("measures")}
+    first: dict[str, int] = {}
+    for number, cell in enumerate(cells):
+        first.setdefault(info(cell)["exercise"], number)
+
+    def place(cell: NotebookNode) -> tuple[bool, int, bool]:
+        exercise = info(cell)["exercise"]
+        return exercise not in measuring, first[exercise], not info(cell).get("measures")
+
+    return sorted(cells, key=place)
 
 
 def info(thing: NotebookNode) -> dict[str, Any]:

@@ -22,7 +22,7 @@ import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from coursekit.grading.client import Kernel
-from coursekit.grading.flow import Budget, Flow, info, nothing
+from coursekit.grading.flow import Budget, Flow, hidden_tests, info, nothing
 from coursekit.grading.model import CellRun, NotebookRun, save_run
 from coursekit.grading.run import end_group
 from coursekit.grading.sandbox import Launch
@@ -115,22 +115,24 @@ class GradedFile(IPyNbFile):  # type: ignore[misc]
             "timeout": self.settings.timeout,
             "budget": Budget(self.settings.budget),  # of all together
         }
+        trusted = info(notebook).get("trusted", False)
         self.flows = {
-            room: Flow(notebook, partial(self.start, library), **about, room=room)
+            room: Flow(notebook, partial(self.start, library), **about, room=room, trusted=trusted)
             for room, library in self.entry["libraries"].items()
         }
-        self.flows["cuda"].spare = self.spare(notebook)
+        for room in self.flows if trusted else ["cuda"]:
+            self.flows[room].spare = self.spare(notebook, room, trusted)
         self.runs = {cell.grade_id: cell for cell in nothing(self.entry["name"], notebook).cells}
-        for number, cell in enumerate(notebook.cells):
-            if info(cell).get("role") == "hidden":
-                name = str(info(cell)["grade_id"])
-                yield GradedCell.from_parent(self, name=name, cell_num=number, cell=cell, options={})
+        numbers = {id(cell): number for number, cell in enumerate(notebook.cells)}
+        for cell in hidden_tests(notebook):
+            name = str(info(cell)["grade_id"])
+            yield GradedCell.from_parent(self, name=name, cell_num=numbers[id(cell)], cell=cell, options={})
 
-    def spare(self, notebook: nbformat.NotebookNode) -> list[Kernel]:
-        """Kernels for CUDA C that ran the set-up cells of this notebook, and no student's Python."""
-        set_up = [cell.source for cell in notebook.cells if "cuda" in info(cell).get("rooms", ())]
+    def spare(self, notebook: nbformat.NotebookNode, room: str, trusted: bool) -> list[Kernel]:
+        """Kernels that ran the set-up cells of a room of this notebook, and no student's Python."""
+        set_up = [cell.source for cell in notebook.cells if room in info(cell).get("rooms", ())]
         spares: dict[str, list[Kernel]] = self.config.stash[spare_key]
-        return spares.setdefault(json.dumps([self.entry["libraries"]["cuda"], set_up]), [])
+        return spares.setdefault(json.dumps([self.entry["libraries"][room], set_up, trusted]), [])
 
     def start(self, library: str) -> Kernel:
         folder = self.settings.folder / "k" / self.path.stem[:8]
