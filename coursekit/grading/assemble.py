@@ -154,13 +154,13 @@ class Chapter:
         found = set(MEASURING)
         for cell in self.set_up:
             for node in ast.parse(_plain(cell)).body:
-                if isinstance(node, ast.FunctionDef) and found & _names_read(node):
+                if isinstance(node, ast.FunctionDef) and found & _called(node):
                     found.add(node.name)
         return frozenset(found)
 
     def measures(self, test: str) -> bool:
         """Whether a test measures memory."""
-        return bool(self.measuring & _names_read(test))
+        return bool(self.measuring & _called(test))
 
     @cached_property
     def checks(self) -> dict[str, list[str]]:
@@ -474,9 +474,11 @@ def _plain(cell: str) -> str:
     return "\n".join(line for line in lines if not line.startswith(("%", "!")))
 
 
-def _names_read(source: str | ast.AST) -> set[str]:
+def _called(source: str | ast.AST) -> set[str]:
+    """The names that are called in a cell."""
     tree = ast.parse(_plain(source)) if isinstance(source, str) else source
-    return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+    calls = (one.func for one in ast.walk(tree) if isinstance(one, ast.Call))
+    return {called.id for called in calls if isinstance(called, ast.Name)}
 
 
 @lru_cache(maxsize=500)

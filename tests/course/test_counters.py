@@ -12,7 +12,6 @@ import pytest
 from graded import COURSE
 
 from coursekit.grading.assemble import load_chapter
-from coursekit.grading.flow import MEASURES
 from coursekit.notebooks import cuda_line
 
 CHAPTERS = sorted(COURSE.solutions.glob("*.ipynb"))
@@ -148,16 +147,15 @@ def test_the_most_bytes_at_a_time_are_measured_from_a_floor(path: Path) -> None:
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_where_memory_is_measured_no_name_of_a_test_before_is_needed(path: Path) -> None:
-    """It has a kernel of its own, in which they have not run, and so have the tests after it."""
-    for number, cells in load_chapter(path).tests.items():
-        gone: set[str] = set()  # names of tests that ran in a kernel before
-        here: set[str] = set()
-        for cell, tree in zip(cells, trees_of(cells), strict=True):
-            if MEASURES(cell):
-                gone, here = gone | here, set()
-            own = names_made(tree)
-            assert not (set(read(tree)) & gone) - here - own, number
-            here |= own
+    """Each has a kernel of its own; then the tests that measure none run, in that of the last."""
+    chapter = load_chapter(path)
+    for number, cells in chapter.tests.items():
+        measuring = [cell for cell in cells if chapter.measures(cell)]
+        trees = dict(zip(cells, trees_of(cells), strict=True))
+        for cell, tree in trees.items():
+            gone = trees.keys() - {cell} if cell in measuring else set(measuring[:-1])
+            names = set().union(*(names_made(trees[one]) for one in gone))
+            assert not (set(read(tree)) & names) - names_made(tree), number
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
