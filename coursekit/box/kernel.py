@@ -108,6 +108,16 @@ def serve(settings: dict[str, Any]) -> None:
         elif state and request in REQUESTS:
             getattr(state, request)(*arguments)
 
+    def set_up(code: str) -> str:
+        """Run a cell that is Python alone; what is left to run. IPython would first look for magics, slowly."""
+        shell: Any = app.shell
+        try:
+            compiled = shell.compile(code, shell.compile.cache(code), "exec")
+        except SyntaxError:
+            return code
+        exec(compiled, shell.user_ns)
+        return ""
+
     class Shell(ZMQInteractiveShell):
         def ask_exit(self) -> None:
             os._exit(0)  # quit() ends the kernel now, not at some time during the next cells
@@ -125,11 +135,13 @@ def serve(settings: dict[str, Any]) -> None:
             **options: Any,
         ) -> Any:
             request = (user_expressions or {}).pop("coursekit", None)  # the shell keeps the message
-            if request:
-                try:
+            try:
+                if request == ["set up"] and state is None:
+                    code = set_up(code)
+                elif request:
                     prepare(*request)
-                except Exception as error:
-                    return refusal(error)
+            except Exception as error:
+                return refusal(error)
             if not code:
                 return {"status": "ok", "execution_count": 0, "user_expressions": {}, "payload": []}
             try:

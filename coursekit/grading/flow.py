@@ -248,7 +248,7 @@ class Flow:
     def run_set_up(self) -> Shown:
         cells = [cell for cell in self.cells if self.room in info(cell).get("rooms", ())]
         for cell in cells:
-            shown = self.execute(cell, minimum=DEFAULT_TIMEOUT)
+            shown = self.execute(cell, "set up", minimum=DEFAULT_TIMEOUT)
             if self.kernel is None:
                 return shown
             if shown.status == "error":
