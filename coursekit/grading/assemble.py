@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import symtable
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import compress
@@ -457,13 +457,14 @@ def _spelled_out(cell: Cell) -> str:
         raise CourseError(f"{cell.where()}: {error}") from None
 
 
-def imports_from_outside(set_up: Iterable[str]) -> str:
+@lru_cache(maxsize=50)
+def imports_from_outside(set_up: tuple[str, ...]) -> str:
     """The imports of set-up cells that are not of the library."""
     found = {FUTURE: None}
     for cell in set_up:
         for node in ast.parse(_plain(cell)).body:
-            line = ast.unparse(node)
-            if isinstance(node, ast.Import | ast.ImportFrom) and not re.match(r"\w+ minilib\b", line):
+            line = ast.unparse(node) if isinstance(node, ast.Import | ast.ImportFrom) else ""
+            if line and not re.match(r"\w+ minilib\b", line):
                 found[line] = None
     return "\n".join(found)
 
@@ -474,6 +475,7 @@ def _plain(cell: str) -> str:
     return "\n".join(line for line in lines if not line.startswith(("%", "!")))
 
 
+@lru_cache(maxsize=500)
 def _called(source: str | ast.AST) -> set[str]:
     """The names that are called in a cell."""
     tree = ast.parse(_plain(source)) if isinstance(source, str) else source

@@ -41,7 +41,8 @@ def pointers(chapter: Chapter, submissions: Iterable[Submission]) -> list[str]:
             names = [f"`{name}`" for name in _telling(source) if name not in given.get(key, ())]
             if names:
                 where = "the helpers" if key == HELPERS else key
-                remarks.append(f"{one.student}: {where} names {', '.join(names)}; read the answer")
+                said = f"{one.student}: {where} names {', '.join(names)}; read the answer"
+                remarks += [said] if said not in remarks[-1:] else []
         remarks += (f"{one.student}: {words}" for words in _elsewhere(chapter, one))
     return remarks
 

@@ -192,5 +192,5 @@ def test_a_library_that_is_imported_again_earns_nothing(path: Path) -> None:
 
 
 def test_a_room_imports_what_its_notebook_imports_from_outside() -> None:
-    cells = ["import math\n%load_ext x\nfrom minilib import nn\n", "import minilib.nn\nfrom a import b, c\n"]
+    cells = ("import math\n%load_ext x\nfrom minilib import nn\n", "import minilib.nn\nfrom a import b, c\n")
     assert imports_from_outside(cells).split("\n")[1:] == ["import math", "from a import b, c"]
