@@ -109,7 +109,7 @@ def serve(settings: dict[str, Any]) -> None:
             getattr(state, request)(*arguments)
 
     def set_up(code: str) -> str:
-        """Run a cell that is Python alone, in which IPython would look for magics, slowly; what is left to run."""
+        """Run a cell of plain Python, in which IPython would look for magics, slowly; what is left to run."""
         shell: Any = app.shell
         try:
             compiled = shell.compile(code, shell.compile.cache(code), "exec")
