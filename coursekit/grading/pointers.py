@@ -35,7 +35,7 @@ _KERNEL = re.compile(r"__(?:global|device)__[^(){};]{0,200}?\b(\w+)[ \t]*\(")
 def pointers(chapter: Chapter, submissions: Iterable[Submission]) -> list[str]:
     """A line for each student with an answer that names what few need, or one that stands in another cell."""
     given = {key: set(_telling(source)) for key, source in chapter.reference().items()}
-    remarks = []
+    remarks: list[str] = []
     for one in submissions:
         for key, source in (*one.answers.items(), *(("a cell that was added", each) for each in one.added)):
             names = [f"`{name}`" for name in _telling(source) if name not in given.get(key, ())]
@@ -131,7 +131,7 @@ def hidden_imports(course: Course, chapter: Chapter, submissions: Iterable[Submi
     """A line for each student whose answers import what is not there when they are graded."""
     rooms = {room: _Visible(course, modules) for room, modules in chapter.libraries.items()}
     of = {one.number: rooms[one.room] for one in chapter.exercises}
-    remarks = []
+    remarks: list[str] = []
     for one in submissions:
         found = []
         loans = chapter.loans(one.answers, one.added)
