@@ -387,10 +387,10 @@ class FakeKernel:
         self.closed = True
 
 
-@pytest.mark.parametrize("trouble", [False, True])
-def test_a_kernel_in_which_something_failed_does_not_serve_the_next_notebook(chapter, trouble):
+@pytest.mark.parametrize(("trouble", "trusted"), [(False, False), (True, False), (True, True)])
+def test_a_kernel_in_which_a_stranger_failed_does_not_serve_the_next_notebook(chapter, trouble, trusted):
     kernel, spare = FakeKernel(), []
-    flow = Flow(assemble(chapter, {}), FakeKernel, seed=0, room="cuda", spare=spare)
+    flow = Flow(assemble(chapter, {}), FakeKernel, seed=0, room="cuda", spare=spare, trusted=trusted)
     flow.kernel, flow.trouble = kernel, trouble
     flow.end()
-    assert (spare, kernel.closed) == (([], True) if trouble else ([kernel], False))
+    assert (spare, kernel.closed) == (([], True) if trouble and not trusted else ([kernel], False))

@@ -30,7 +30,7 @@ from coursekit.grading.assemble import Chapter, assemble, find_notebook, load_ch
 from coursekit.grading.compare import verdict
 from coursekit.grading.control import budget_of
 from coursekit.grading.feedback import feedback
-from coursekit.grading.flow import Budget, Flow
+from coursekit.grading.flow import Budget, Flow, hidden_tests
 from coursekit.grading.handins import Refused, read_file
 from coursekit.grading.model import CellRun, NotebookRun
 from coursekit.grading.pointers import hidden_imports, pointers
@@ -241,6 +241,39 @@ def nap(chapter: Chapter, monkeypatch: pytest.MonkeyPatch, seconds: float, **ans
     flow = Flow(made, lambda: Napping(clock), seed=1, budget=Budget(seconds))  # type: ignore[arg-type,return-value]
     hidden = [cell for cell in made.cells if cell.metadata.coursekit.role == "hidden"]
     return [flow.run(cell) for cell in hidden]
+
+
+@pytest.mark.parametrize(("trusted", "kernels"), [(False, 2), (True, 1)])
+def test_who_measures_memory_finds_no_kernel_that_an_answer_was_tested_in(
+    chapter: Chapter, trusted: bool, kernels: int
+) -> None:
+    started = []
+
+    def start() -> Napping:
+        started.append(Napping([0.0]))
+        return started[-1]
+
+    made = assemble(chapter, {})
+    first, *_, last = tests = hidden_tests(made)
+    first.metadata.coursekit.measures = last.metadata.coursekit.measures = True
+    flow = Flow(made, start, seed=1, trusted=trusted)  # type: ignore[arg-type]
+    for cell in tests:
+        flow.run(cell)
+    assert len(started) == kernels
+
+
+def test_who_measures_memory_runs_first_and_exercises_stay_whole(chapter: Chapter) -> None:
+    made = assemble(chapter, {})
+    before = [cell.metadata.coursekit.exercise for cell in hidden_tests(made)]
+    assert before == sorted(before)
+    made.cells += hidden_tests(made)
+    made.cells[-2].metadata = {"coursekit": {**made.cells[-2].metadata.coursekit, "measures": True}}
+    wanted, after = made.cells[-2], hidden_tests(made)
+    exercise = wanted.metadata["coursekit"]["exercise"]
+    assert after[0] is wanted
+    others = [cell.metadata["coursekit"]["exercise"] for cell in after[1:]]
+    own = others.count(exercise)
+    assert own and others[:own] == [exercise] * own and others[own:] == sorted(others[own:])
 
 
 def test_what_hangs_gets_half_of_what_is_left(chapter: Chapter, monkeypatch: pytest.MonkeyPatch) -> None:
