@@ -477,8 +477,11 @@ def _plain(cell: str) -> str:
 
 @lru_cache(maxsize=500)
 def _called(source: str | ast.AST) -> set[str]:
-    """The names that are called in a cell."""
-    tree = ast.parse(_plain(source)) if isinstance(source, str) else source
+    """The names that are called in a cell; none where it cannot be read."""
+    try:
+        tree = ast.parse(_plain(source)) if isinstance(source, str) else source
+    except SyntaxError:  # its run says so
+        return set()
     calls = (one.func for one in ast.walk(tree) if isinstance(one, ast.Call))
     return {called.id for called in calls if isinstance(called, ast.Name)}
 
